@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from sim.contract.messages import exchange_v1 as wire
-from sim.core.identity.firms import Firm
-from sim.run.client.client import Http, Rpc
 from tests.api import test_retail_rfqs as retail
 from tests.kit import Desk, begin
 
@@ -23,41 +21,25 @@ def world() -> Desk:
     return found
 
 
-def owner(world: Desk) -> Firm:
-    return world.firm
-
-
-def account(world: Desk, user: int) -> str:
-    return owner(world).users[user].account
-
-
-def rest(world: Desk, user: int = 0) -> Http:
-    return world.exchange(owner(world), owner(world).users[user].name)
-
-
-def rpc(world: Desk, user: int = 0) -> Rpc:
-    return world.rpc(owner(world), owner(world).users[user].name)
-
-
 def combo(world: Desk) -> str:
     legs = [wire.ComboLeg(symbol=name, side=BUY) for name in retail.symbols(world, 2)]
-    answer = rpc(world).call("ComboAPI.CreateCombo", wire.CreateComboRequest(legs=legs))
+    answer = world.rpc_trader().call("ComboAPI.CreateCombo", wire.CreateComboRequest(legs=legs))
     return answer.combo.id
 
 
 def ask(world: Desk, symbol: str) -> str:
     request = wire.CreateRFQRequest(
-        symbol=symbol, qty_decimal="10", rest_remainder=False, account=account(world, 0)
+        symbol=symbol, qty_decimal="10", rest_remainder=False, account=world.account(0)
     )
-    answer = rpc(world).call("RFQAPI.CreateRFQ", request)
+    answer = world.rpc_trader().call("RFQAPI.CreateRFQ", request)
     return answer.rfq_id
 
 
 def quote(world: Desk, rfq: str, buy: str = "0.615", sell: str = "0.585") -> str:
     request = wire.CreateQuoteRequest(
-        rfq_id=rfq, buy_price=buy, sell_price=sell, rest_remainder=False, account=account(world, 1)
+        rfq_id=rfq, buy_price=buy, sell_price=sell, rest_remainder=False, account=world.account(1)
     )
-    return rpc(world, 1).call("RFQAPI.CreateQuote", request).quote_id
+    return world.rpc_trader(1).call("RFQAPI.CreateQuote", request).quote_id
 
 
 def events(stream: Any) -> list[str]:
@@ -69,11 +51,11 @@ def events(stream: Any) -> list[str]:
 
 
 def by_rest(world: Desk, symbol: str) -> None:
-    asker, maker = rest(world), rest(world, 1)
+    asker, maker = world.trader(), world.trader(1)
     body = {"symbol": symbol, "restRemainder": False, "qtyDecimal": "10"}
-    rfq = asker.send("/v1/rfqs", body | {"account": account(world, 0)}, "rfqId")
+    rfq = asker.send("/v1/rfqs", body | {"account": world.account(0)}, "rfqId")
     prices = {"buyPrice": "0.615", "sellPrice": "0.585", "restRemainder": False}
-    offered = {"rfqId": rfq, **prices, "account": account(world, 1)}
+    offered = {"rfqId": rfq, **prices, "account": world.account(1)}
     made = maker.send("/v1/rfqs/quotes", offered, "quoteId")
     path = f"/v1/rfqs/{rfq}/quotes/{made}"
     assert asker.request("PUT", f"{path}/accept", json={"acceptedSide": "SIDE_BUY"}).status == 200
@@ -84,9 +66,9 @@ def by_rpc(world: Desk, symbol: str) -> None:
     rfq = ask(world, symbol)
     made = quote(world, rfq)
     accepted = wire.AcceptQuoteRequest(rfq_id=rfq, quote_id=made, accepted_side=BUY)
-    rpc(world).call("RFQAPI.AcceptQuote", accepted)
+    world.rpc_trader().call("RFQAPI.AcceptQuote", accepted)
     confirmed = wire.ConfirmQuoteRequest(rfq_id=rfq, quote_id=made)
-    rpc(world, 1).call("RFQAPI.ConfirmQuote", confirmed)
+    world.rpc_trader(1).call("RFQAPI.ConfirmQuote", confirmed)
 
 
 @pytest.mark.observed("rfqs.exchange")
@@ -99,19 +81,19 @@ def test_rest_and_grpc_make_the_same_deal_and_tell_it_alike() -> None:
         one = begin()
         one.preset("ideal")
         streams = [
-            rpc(one, user).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
+            one.rpc_trader(user).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
             for user in (0, 1)
         ]
         symbol = combo(one)
         deal(one, symbol)
         one.advance("1s")
-        own = rpc(one).call("RFQAPI.GetQuotes", wire.GetQuotesRequest(rfq_user_filter=SELF))
+        own = one.rpc_trader().call("RFQAPI.GetQuotes", wire.GetQuotesRequest(rfq_user_filter=SELF))
         shown = [
-            rest(one).read("/v1/rfqs/quotes", rfqUserFilter="USER_FILTER_SELF"),
-            rest(one, 1).read("/v1/rfqs/quotes", userFilter="USER_FILTER_SELF"),
-            rest(one).read("/v1/rfqs"),
-            rest(one).read("/v1/rfqs/trades"),
-            rest(one).read("/v1/combos", symbol=symbol),
+            one.trader().read("/v1/rfqs/quotes", rfqUserFilter="USER_FILTER_SELF"),
+            one.trader(1).read("/v1/rfqs/quotes", userFilter="USER_FILTER_SELF"),
+            one.trader().read("/v1/rfqs"),
+            one.trader().read("/v1/rfqs/trades"),
+            one.trader().read("/v1/combos", symbol=symbol),
         ]
         (row,), (read,) = shown[0]["quotes"], own.quotes
         assert (row["id"], row["buyPrice"], row["sellPrice"]) == (read.id, "0.615", "0.585")
@@ -119,7 +101,7 @@ def test_rest_and_grpc_make_the_same_deal_and_tell_it_alike() -> None:
         (trade,) = shown[3]["trades"]
         assert (trade["price"], trade["aggressorSide"]) == ("0.615", "SIDE_BUY")
         positions = one.trading.positions
-        nets = [positions.get(account(one, user), symbol) for user in (0, 1)]
+        nets = [positions.get(one.account(user), symbol) for user in (0, 1)]
         assert [found.net for found in nets if found] == [1000, -1000]
         seen.append((shown, [events(stream) for stream in streams]))
     assert seen[0] == seen[1]
@@ -132,23 +114,23 @@ def test_a_further_quote_keeps_its_id_here(world: Desk) -> None:
     first = quote(world, rfq)
     world.advance("1s")
     assert quote(world, rfq, buy="0.6") == first
-    (row,) = rest(world, 1).read("/v1/rfqs/quotes", "quotes", rfqId=rfq)
+    (row,) = world.trader(1).read("/v1/rfqs/quotes", "quotes", rfqId=rfq)
     assert (row["buyPrice"], row["status"]) == ("0.60", "QUOTE_STATUS_ACTIVE")
     assert row["createdTime"] < row["updatedTime"]
 
 
 def test_the_orders_of_a_quote_are_in_drop_copy_and_trade_capture(world: Desk) -> None:
     symbol = combo(world)
-    copies = rpc(world).stream(
+    copies = world.rpc_trader().stream(
         "DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest()
     )
-    captured = rpc(world).stream(
+    captured = world.rpc_trader().stream(
         "DropCopyAPI.CreateTradeCaptureReportSubscription",
         wire.CreateTradeCaptureReportSubscriptionRequest(),
     )
     by_rpc(world, symbol)
     world.advance("1s")
-    read = rpc(world).call("RFQAPI.GetQuotes", wire.GetQuotesRequest(rfq_user_filter=SELF))
+    read = world.rpc_trader().call("RFQAPI.GetQuotes", wire.GetQuotesRequest(rfq_user_filter=SELF))
     (row,) = read.quotes
     fills = {
         execution.order.id: (execution.order.side, execution.last_px, execution.last_shares)
@@ -167,10 +149,10 @@ def test_the_orders_of_a_quote_are_in_drop_copy_and_trade_capture(world: Desk) -
 def test_hosts_share_requests_and_a_retail_maker_fills_a_firm(world: Desk) -> None:
     symbol = combo(world)
     rfq = ask(world, symbol)
-    stream = rpc(world, 1).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
+    stream = world.rpc_trader(1).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
     made = retail.quote(world, rfq).json()["quoteId"]
     accepted = wire.AcceptQuoteRequest(rfq_id=rfq, quote_id=made, accepted_side=SELL)
-    rpc(world).call("RFQAPI.AcceptQuote", accepted)
+    world.rpc_trader().call("RFQAPI.AcceptQuote", accepted)
     assert retail.confirm(world, made).status == 200
     world.advance("1s")
     assert retail.position(world, retail.QUOTES, symbol) == 10
@@ -181,16 +163,16 @@ def test_hosts_share_requests_and_a_retail_maker_fills_a_firm(world: Desk) -> No
 def test_who_asks_needs_a_participant_and_its_own_account(world: Desk) -> None:
     symbol = combo(world)
     body = {"symbol": symbol, "restRemainder": False, "qtyDecimal": "10"}
-    assert world.exchange(owner(world)).post("/v1/rfqs", json=body).status == 403
-    assert rest(world).post("/v1/rfqs", json=body).status == 400
-    other = body | {"account": account(world, 1)}
-    assert rest(world).post("/v1/rfqs", json=other).status == 403
-    assert rest(world).get("/v1/combos").status == 400
-    assert rest(world).read("/v1/rfqs", "rfqs") == []
+    assert world.partner.post("/v1/rfqs", json=body).status == 403
+    assert world.trader().post("/v1/rfqs", json=body).status == 400
+    other = body | {"account": world.account(1)}
+    assert world.trader().post("/v1/rfqs", json=other).status == 403
+    assert world.trader().get("/v1/combos").status == 400
+    assert world.trader().read("/v1/rfqs", "rfqs") == []
 
 
 def test_the_stream_stays_open_with_messages_that_name_no_event(world: Desk) -> None:
-    stream = rpc(world).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
+    stream = world.rpc_trader().stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
     world.advance("61s")
     assert events(stream) == ["heartbeat"] * 2 and stream.end is None
 
@@ -203,6 +185,6 @@ def test_a_halt_before_the_orders_are_due_ends_the_quote_without_any(
     by_rpc(world, symbol)
     world.operate("instrument.state", symbol, state=moved)
     world.advance("1s")
-    (row,) = rest(world, 1).read("/v1/rfqs/quotes?userFilter=USER_FILTER_SELF", "quotes")
+    (row,) = world.trader(1).read("/v1/rfqs/quotes?userFilter=USER_FILTER_SELF", "quotes")
     assert row["status"] == "QUOTE_STATUS_DELETED" and row.get("creatorOrderId") is None
-    assert rest(world, 1).read("/v1/rfqs/trades", "trades") == []
+    assert world.trader(1).read("/v1/rfqs/trades", "trades") == []

@@ -23,6 +23,7 @@ from sim.core.model.refusals import Refusal
 from tests.kit import Desk
 
 SCENARIO = 'name: lists\nextends: quickstart\nlimits: {public: "off"}\nworld: {games: 24}\n'
+Test = Callable[[Any], bool]
 EVENT_ORDERS: dict[str, Callable[[Event], Any]] = {
     "volume": lambda event: event.volume,
     "volume24hr": lambda event: event.volume_24hr,
@@ -42,7 +43,7 @@ MARKET_ORDERS: dict[str, Callable[[Market], Any]] = {
     "sortOrder": lambda market: market.sort_order,
     "startDate": lambda market: market.start_date,
 }
-EVENT_TESTS: dict[str, Callable[[Event], bool]] = {
+EVENT_TESTS: dict[str, Test] = {
     "active=true": lambda event: event.active,
     "closed=true": lambda event: event.closed,
     "live=true": lambda event: event.live,
@@ -52,7 +53,7 @@ EVENT_TESTS: dict[str, Callable[[Event], bool]] = {
     "liquidityMax=5": lambda event: event.liquidity <= 5,
     "categories=crypto": lambda event: event.category == "crypto",
 }
-MARKET_TESTS: dict[str, Callable[[Market], bool]] = {
+MARKET_TESTS: dict[str, Test] = {
     "active=true": lambda market: market.active,
     "closed=false": lambda market: not market.closed,
     "volumeNumMin=0.01": lambda market: market.volume >= 0.01,
@@ -181,7 +182,7 @@ class Lists(RuleBasedStateMachine):
         name: str,
         rows: list[Any],
         orders: dict[str, Callable[[Any], Any]],
-        tests: dict[str, Callable[[Any], bool]],
+        tests: dict[str, Test],
     ) -> None:
         """Every third order and filter, others at the next look."""
         for order, key in list(orders.items())[self.looks % 3 :: 3]:

@@ -13,8 +13,8 @@ from sim.contract.messages import exchange_v1 as exchange_wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import to_datetime
-from sim.run.client.client import Http, Response, Stream
-from tests.kit import Desk, begin
+from sim.run.client.client import Response, Stream
+from tests.kit import Desk, begin, retail_order
 
 ASKS, QUOTES, OTHER = 0, 1, 2
 CONFLICT = 409
@@ -31,13 +31,8 @@ def world() -> Desk:
     return found
 
 
-def user(world: Desk, index: int = ASKS) -> Http:
-    keys = {api_key.account: api_key for api_key in world.core.firms.api_keys()}
-    return world.retail(list(keys.values())[index])
-
-
 def account(world: Desk, index: int = ASKS) -> str:
-    return list({api_key.account: None for api_key in world.core.firms.api_keys()})[index]
+    return world.keys[index].account
 
 
 def symbols(world: Desk, count: int = 3) -> list[str]:
@@ -53,7 +48,7 @@ def legs(world: Desk, sides: str = "BBS") -> list[dict[str, str]]:
 
 
 def combo(world: Desk, sides: str = "BBS") -> dict[str, Any]:
-    answer = user(world).post("/v1/combos", json={"legs": legs(world, sides)})
+    answer = world.customer().post("/v1/combos", json={"legs": legs(world, sides)})
     assert answer.status == 200, answer
     return answer.json()["combo"]
 
@@ -72,14 +67,14 @@ def test_the_same_legs_are_the_same_combo_for_everybody_in_any_order(world: Desk
         and made["state"] == "INSTRUMENT_STATE_OPEN"
         and made["tickSize"] == 0.001
     )
-    again = user(world, QUOTES).send("/v1/combos", {"legs": legs(world)[::-1]}, "combo")
+    again = world.customer(QUOTES).send("/v1/combos", {"legs": legs(world)[::-1]}, "combo")
     assert again == made
     assert combo(world, "BBB")["id"] != made["id"]
-    assert [row["id"] for row in user(world).read("/v1/combos", "combos", symbol=made["id"])] == [
-        made["id"]
-    ]
-    nothing = user(world, QUOTES).get("/v1/combos", params={"symbol": "caoc-none"})
-    assert nothing.json() == {"combos": []} and user(world).get("/v1/combos").status == 400
+    assert [
+        row["id"] for row in world.customer().read("/v1/combos", "combos", symbol=made["id"])
+    ] == [made["id"]]
+    nothing = world.customer(QUOTES).get("/v1/combos", params={"symbol": "caoc-none"})
+    assert nothing.json() == {"combos": []} and world.customer().get("/v1/combos").status == 400
     refdata = world.partner.get(f"/v1/refdata/instruments/{made['id']}")
     assert refdata.status == 200, refdata
 
@@ -95,7 +90,7 @@ def test_the_same_legs_are_the_same_combo_for_everybody_in_any_order(world: Desk
     ],
 )
 def test_what_is_no_combo_is_refused(world: Desk, change: Any, text: str) -> None:
-    answer = user(world).post("/v1/combos", json={"legs": change(legs(world))})
+    answer = world.customer().post("/v1/combos", json={"legs": change(legs(world))})
     assert (answer.status, text in answer.json()["message"]) == (400, True), answer
     assert world.core.combos.all() == []
 
@@ -105,7 +100,7 @@ def test_legs_must_exist_trade_and_be_no_combos(world: Desk) -> None:
     made = combo(world)["id"]
     over = next(world.in_state(InstrumentState.CLOSED)).symbol
     for symbol, status in (("nope", 404), (made, 400), (over, 422)):
-        answer = user(world).post(
+        answer = world.customer().post(
             "/v1/combos", json={"legs": [one, {"symbol": symbol, "side": "SIDE_BUY"}]}
         )
         assert answer.status == status, answer
@@ -116,7 +111,7 @@ def test_new_combos_are_counted_by_the_week_that_begins_on_monday_in_utc(world: 
     world.assume("combos.per_week", 2)
     for sides in ("BB", "BS"):
         combo(world, sides)
-    refused = user(world).post("/v1/combos", json={"legs": legs(world, "SB")})
+    refused = world.customer().post("/v1/combos", json={"legs": legs(world, "SB")})
     assert refused.status == 429
     now = to_datetime(world.core.now)
     monday = (now + timedelta(days=7 - now.weekday())).replace(
@@ -125,12 +120,12 @@ def test_new_combos_are_counted_by_the_week_that_begins_on_monday_in_utc(world: 
     left = monday - now
     assert abs(int(refused.headers["retry-after"]) - left.total_seconds()) <= 1
     # known already
-    assert user(world).post("/v1/combos", json={"legs": legs(world, "BB")}).status == 200
-    assert user(world, QUOTES).post("/v1/combos", json={"legs": legs(world, "SB")}).status == 200
+    assert world.customer().post("/v1/combos", json={"legs": legs(world, "BB")}).status == 200
+    assert world.customer(QUOTES).post("/v1/combos", json={"legs": legs(world, "SB")}).status == 200
     world.advance(f"{int(left.total_seconds()) - 1}s")
-    assert user(world).post("/v1/combos", json={"legs": legs(world, "SS")}).status == 429
+    assert world.customer().post("/v1/combos", json={"legs": legs(world, "SS")}).status == 429
     world.advance("2s")
-    assert user(world).post("/v1/combos", json={"legs": legs(world, "SS")}).status == 200
+    assert world.customer().post("/v1/combos", json={"legs": legs(world, "SS")}).status == 200
 
 
 def test_a_combo_of_the_first_instant_of_a_week_counts_in_it(world: Desk) -> None:
@@ -142,7 +137,7 @@ def test_a_combo_of_the_first_instant_of_a_week_counts_in_it(world: Desk) -> Non
     assert (monday.weekday(), monday.hour, monday.minute, monday.second) == (0, 0, 0, 0)
     assert monday.microsecond == 0
     statuses = [
-        user(world).post("/v1/combos", json={"legs": legs(world, sides)}).status
+        world.customer().post("/v1/combos", json={"legs": legs(world, sides)}).status
         for sides in ("BB", "BS")
     ]
     assert statuses == [200, 429]
@@ -168,8 +163,8 @@ def test_a_combo_settles_with_its_legs(
     rfq = ask(world, made["id"]).json()["rfqId"]
     for leg, price in zip(made["legs"], prices, strict=False):
         settle(world, leg["symbol"], price)
-    shown = user(world).read("/v1/combos", "combos", 0, symbol=made["id"])
-    told = user(world).read("/v1/rfqs", "rfqs", 0, "comboLegs", rfq_id=rfq)
+    shown = world.customer().read("/v1/combos", "combos", 0, symbol=made["id"])
+    told = world.customer().read("/v1/rfqs", "rfqs", 0, "comboLegs", rfq_id=rfq)
     assert [leg.get("settlementPrice") for leg in told][: len(prices)] == list(prices)
     assert all("settlementPrice" not in leg for leg in told[len(prices) :])
     found = world.trading.settlements.get(made["id"])
@@ -184,22 +179,12 @@ def test_a_combo_settles_with_its_legs(
 def trade(world: Desk, symbol: str, price: str, contracts: float) -> list[dict[str, Any]]:
     """The executions of a purchase of a combo from somebody else."""
 
-    def order(intent: str) -> dict[str, Any]:
-        limit = {
-            "type": "ORDER_TYPE_LIMIT",
-            "tif": "TIME_IN_FORCE_DAY",
-            "price": {"value": price, "currency": "USD"},
-            "quantity": contracts,
-        }
-        return {
-            "marketSlug": symbol,
-            "intent": f"ORDER_INTENT_{intent}",
-            "synchronousExecution": True,
-            **limit,
-        }
-
-    assert user(world, QUOTES).post("/v1/orders", json=order("BUY_SHORT")).status == 200
-    return user(world).send("/v1/orders", order("BUY_LONG"), "executions")
+    instrument, cents = world.instrument(symbol), round(float(price) * 100)
+    terms = {"tif": "TIME_IN_FORCE_DAY", "synchronousExecution": True}
+    maker = retail_order(instrument, "BUY_SHORT", cents, contracts, **terms)
+    taker = retail_order(instrument, "BUY_LONG", cents, contracts, **terms)
+    assert world.customer(QUOTES).post("/v1/orders", json=maker).status == 200
+    return world.customer().send("/v1/orders", taker, "executions")
 
 
 @pytest.mark.spec("S2.8-1")
@@ -215,7 +200,7 @@ def test_a_fill_of_a_combo_names_its_legs_with_decimal_quantities(world: Desk) -
         for number, leg in enumerate(made["legs"])
     ]
     for leg in fill["legPrices"]:
-        market = user(world).read(f"/v1/markets/{leg['marketSlug']}/bbo", "marketData")
+        market = world.customer().read(f"/v1/markets/{leg['marketSlug']}/bbo", "marketData")
         scale = world.instrument(leg["marketSlug"]).price_scale
         assert (
             float(leg["px"]["value"])
@@ -232,7 +217,7 @@ def test_a_position_in_a_combo_says_how_its_legs_stand(world: Desk) -> None:
     trade(world, made["id"], "0.20", 1)
 
     def details() -> list[dict[str, Any]]:
-        return user(world).read("/v1/portfolio/positions", "positions")[made["id"]][
+        return world.customer().read("/v1/portfolio/positions", "positions")[made["id"]][
             "comboLegDetails"
         ]
 
@@ -256,7 +241,9 @@ def test_a_position_in_a_combo_says_how_its_legs_stand(world: Desk) -> None:
     plain = world.instrument(made["legs"][3]["symbol"])
     assert trade(world, plain.symbol, "0.98", 1)[-1]["legPrices"] == []
     assert (
-        user(world).read("/v1/portfolio/positions", "positions")[plain.symbol]["comboLegDetails"]
+        world.customer().read("/v1/portfolio/positions", "positions")[plain.symbol][
+            "comboLegDetails"
+        ]
         == []
     )
 
@@ -288,14 +275,14 @@ def test_a_leg_is_described_as_its_market_and_its_event_are() -> None:
             strict=True,
         )
     ]
-    made = user(world).send("/v1/combos", {"legs": asked}, "combo")
+    made = world.customer().send("/v1/combos", {"legs": asked}, "combo")
     fill = trade(world, made["id"], "0.20", 1)[-1]
     assert {leg["marketSlug"]: leg["referencePx"] for leg in fill["legPrices"]}["bare"] == "0"
     events = {market: event for event, market in chosen}
     for game in ({}, {"live": True}, {"live": False}):
         for slug, _ in chosen[:2] if game else ():
             world.simulation.control("event.update", slug, game)
-        held = user(world).read("/v1/portfolio/positions", "positions")[made["id"]]
+        held = world.customer().read("/v1/portfolio/positions", "positions")[made["id"]]
         for leg in held["comboLegDetails"]:
             described(world, leg, events.get(leg["slug"], "bare"))
 
@@ -310,7 +297,7 @@ def described(world: Desk, leg: dict[str, Any], slug: str) -> None:
         "price": {"value": "0.50", "currency": "USD"},
         "quantity": 1,
     }
-    preview = user(world).send("/v1/order/preview", {"request": body}, "order")
+    preview = world.customer().send("/v1/order/preview", {"request": body}, "order")
     told = preview["marketMetadata"]
     for name in ("icon", "title", "outcome", "eventSlug", "eventId", "teamId", "team", "subject"):
         assert leg.get(name) == told.get(name), name
@@ -325,13 +312,13 @@ def described(world: Desk, leg: dict[str, Any], slug: str) -> None:
 
 def ask(world: Desk, combo_id: str, index: int = ASKS, **fields: Any) -> Response:
     size = {} if "cashOrderQty" in fields else {"qtyDecimal": "10"}
-    return user(world, index).post(
+    return world.customer(index).post(
         "/v1/rfqs", json={"symbol": combo_id, "restRemainder": False, **size, **fields}
     )
 
 
 def quote(world: Desk, rfq: str, index: int = QUOTES, **fields: Any) -> Response:
-    return user(world, index).post(
+    return world.customer(index).post(
         "/v1/rfqs/quotes",
         json={
             "rfqId": rfq,
@@ -350,13 +337,13 @@ def path_of(world: Desk, quote_id: str) -> str:
 
 
 def accept(world: Desk, quote_id: str, side: str = "SIDE_BUY", index: int = ASKS) -> Response:
-    return user(world, index).request(
+    return world.customer(index).request(
         "PUT", f"{path_of(world, quote_id)}/accept", json={"acceptedSide": side}
     )
 
 
 def confirm(world: Desk, quote_id: str, index: int = QUOTES) -> Response:
-    return user(world, index).request("PUT", f"{path_of(world, quote_id)}/confirm", json={})
+    return world.customer(index).request("PUT", f"{path_of(world, quote_id)}/confirm", json={})
 
 
 def quotes(world: Desk, index: int = ASKS) -> list[dict[str, Any]]:
@@ -364,7 +351,7 @@ def quotes(world: Desk, index: int = ASKS) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for name in ("rfq_user_filter", "user_filter"):
         params = {name: "USER_FILTER_SELF"}
-        found += user(world, index).read("/v1/rfqs/quotes", "quotes", **params)
+        found += world.customer(index).read("/v1/rfqs/quotes", "quotes", **params)
     return found
 
 
@@ -396,33 +383,33 @@ def test_the_requester_buys_at_the_buying_price_and_sells_at_the_selling_price(
     assert accept(world, quote_id, side).status == 200
     assert accept(world, spare, side).status == CONFLICT
     assert confirm(world, quote_id).status == 200
-    assert user(world).read("/v1/rfqs/trades", "trades") == []
+    assert world.customer().read("/v1/rfqs/trades", "trades") == []
     world.advance("1s")
     assert statuses(world) == ["EXECUTED", "ACTIVE"]
     assert (net(world, ASKS, symbol), net(world, QUOTES, symbol)) == (bought, -bought)
     assert world.trading.ledger.total() == 0
-    (trade,) = user(world, QUOTES).read("/v1/rfqs/trades", "trades", symbol=symbol)
+    (trade,) = world.customer(QUOTES).read("/v1/rfqs/trades", "trades", symbol=symbol)
     assert (trade["price"], trade["qtyDecimal"], trade["symbol"]) == (price, "10", symbol)
     assert trade["aggressorSide"] == side
     assert world.trading.execution_log.trades[-1].type.name == "REQUEST_FOR_QUOTE"
-    row = user(world).read("/v1/rfqs/quotes", "quotes", 0, rfq_id=rfq)
+    row = world.customer().read("/v1/rfqs/quotes", "quotes", 0, rfq_id=rfq)
     assert row["acceptedSide"] == side
     for index, order in ((ASKS, row["rfqCreatorOrderId"]), (QUOTES, row["creatorOrderId"])):
-        found = user(world, index).read(f"/v1/order/{order}", "order")
+        found = world.customer(index).read(f"/v1/order/{order}", "order")
         assert found["state"] == "ORDER_STATE_FILLED"
         assert (found["side"] == f"ORDER_{side}") == (index == ASKS)
-    (closed,) = user(world).read("/v1/rfqs", "rfqs")
+    (closed,) = world.customer().read("/v1/rfqs", "rfqs")
     assert closed["status"] == "RFQ_STATUS_CLOSED" and len(closed["comboLegs"]) == 3
-    assert user(world, QUOTES).read("/v1/rfqs", "rfqs") == [closed]
+    assert world.customer(QUOTES).read("/v1/rfqs", "rfqs") == [closed]
 
 
 def position(world: Desk, index: int, symbol: str) -> float:
-    held = user(world, index).read("/v1/portfolio/positions", "positions")
+    held = world.customer(index).read("/v1/portfolio/positions", "positions")
     return float(held[symbol]["netPositionDecimal"]) if symbol in held else 0.0
 
 
 def cash(world: Desk, index: int) -> float:
-    (balance,) = user(world, index).read("/v1/account/balances", "balances")
+    (balance,) = world.customer(index).read("/v1/account/balances", "balances")
     return float(balance["currentBalance"])
 
 
@@ -438,7 +425,7 @@ def test_what_a_maker_and_a_requester_compute_from_their_quotes_is_what_they_are
     accept(world, quote_id, side)
     confirm(world, quote_id)
     world.advance("1s")
-    (row,) = user(world, QUOTES).read("/v1/rfqs/quotes", "quotes", rfq_id=rfq)
+    (row,) = world.customer(QUOTES).read("/v1/rfqs/quotes", "quotes", rfq_id=rfq)
     assert float(row["buyPrice"]) > float(row["sellPrice"])
     bought = row["acceptedSide"] == "SIDE_BUY"
     price = float(row["buyPrice"] if bought else row["sellPrice"])
@@ -449,7 +436,7 @@ def test_what_a_maker_and_a_requester_compute_from_their_quotes_is_what_they_are
         (ASKS, row["rfqCreatorOrderId"], -signed * price, signed),
         (QUOTES, row["creatorOrderId"], signed * price, -signed),
     ):
-        order = user(world, index).read(f"/v1/order/{order_id}", "order")
+        order = world.customer(index).read(f"/v1/order/{order_id}", "order")
         assert order["side"] == ("ORDER_SIDE_BUY" if held > 0 else "ORDER_SIDE_SELL")
         assert float(order["avgPx"]["value"]) == price and float(order["cumQuantity"]) == qty
         fee = float(order["commissionNotionalTotalCollected"]["value"])
@@ -470,7 +457,7 @@ def test_a_side_that_is_zero_is_not_offered_and_shows_as_zero(world: Desk) -> No
 @pytest.mark.observed("rfqs.paths")
 def test_the_paths_of_quotes_without_their_request_are_the_same_calls(world: Desk) -> None:
     _, _, made = under_way(world)
-    asker, maker = user(world), user(world, QUOTES)
+    asker, maker = world.customer(), world.customer(QUOTES)
     old = f"/v1/rfqs/quotes/{made}"
     for wrong in ("nope", ask(world, combo(world, "BB")["id"]).json()["rfqId"]):
         other = f"/v1/rfqs/{wrong}/quotes/{made}"
@@ -506,7 +493,7 @@ def test_orders_of_a_quote_meet_the_book_first(world: Desk) -> None:
     """
     for rests in (False, True):
         symbol, rfq, _ = under_way(world)
-        third = user(world, OTHER).post(
+        third = world.customer(OTHER).post(
             "/v1/orders",
             json={
                 "marketSlug": symbol,
@@ -523,13 +510,13 @@ def test_orders_of_a_quote_meet_the_book_first(world: Desk) -> None:
         confirm(world, made)
         world.advance("1s")
         row = next(row for row in quotes(world) if row["id"] == made)
-        trades = user(world).read("/v1/rfqs/trades", "trades", symbol=symbol)
+        trades = world.customer().read("/v1/rfqs/trades", "trades", symbol=symbol)
         assert [(one["price"], one["qtyDecimal"]) for one in trades][:2] == [
             ("0.30", "6"),
             ("0.25", "4"),
         ]
         world.advance("2s")
-        left = user(world, QUOTES).read(f"/v1/order/{row['creatorOrderId']}", "order")
+        left = world.customer(QUOTES).read(f"/v1/order/{row['creatorOrderId']}", "order")
         kept = "ORDER_STATE_PARTIALLY_FILLED" if rests else "ORDER_STATE_EXPIRED"
         assert (left["state"], left["cumQuantity"]) == (kept, 6)
 
@@ -578,12 +565,12 @@ def test_who_does_not_confirm_in_time_or_declines_has_no_quote_and_the_request_i
         world.advance("2999ms")
         assert statuses(world)[-1] == "ACCEPTED"
         if declines:
-            deleted = user(world, QUOTES).request("DELETE", path_of(world, quote_id))
+            deleted = world.customer(QUOTES).request("DELETE", path_of(world, quote_id))
             assert deleted.status == 200
         world.advance("1ms")
         assert statuses(world)[-1] == "DELETED"
         assert confirm(world, quote_id).status == CONFLICT
-        (row,) = user(world).read("/v1/rfqs", "rfqs", rfq_id=rfq)
+        (row,) = world.customer().read("/v1/rfqs", "rfqs", rfq_id=rfq)
         assert row["status"] == "RFQ_STATUS_CLOSED"
         assert quote(world, rfq).status == CONFLICT
 
@@ -601,7 +588,7 @@ def test_a_trade_that_cannot_be_paid_changes_nothing_and_ends_the_quote(world: D
     world.advance("1s")
     assert statuses(world) == ["DELETED"]
     assert net(world, ASKS, symbol) == net(world, QUOTES, symbol) == 0
-    assert user(world).read("/v1/orders/open", "orders") == []
+    assert world.customer().read("/v1/orders/open", "orders") == []
 
 
 @pytest.mark.parametrize(("latency", "trades"), [("2s", True), ("5s", True), ("6s", False)])
@@ -617,12 +604,12 @@ def test_a_slow_engine_holds_the_orders_of_a_quote_like_any_retail_order(
     accept(world, quote_id)
     confirm(world, quote_id)
     world.advance("1s")
-    pending = [user(world, index).read("/v1/orders/open", "orders") for index in (ASKS, QUOTES)]
+    pending = [world.customer(index).read("/v1/orders/open", "orders") for index in (ASKS, QUOTES)]
     assert [row["state"] for (row,) in pending] == ["ORDER_STATE_PENDING_NEW"] * 2
     assert statuses(world) == ["EXECUTED"] and net(world, ASKS, symbol) == 0
     world.advance(latency)
     states = [
-        user(world, index).read(f"/v1/order/{row['id']}", "order", "state")
+        world.customer(index).read(f"/v1/order/{row['id']}", "order", "state")
         for index, (row,) in enumerate(pending)
     ]
     if trades:
@@ -635,21 +622,25 @@ def test_everybody_keeps_to_their_own(world: Desk) -> None:
     _symbol, rfq, quote_id = under_way(world)
     assert quote(world, rfq, ASKS).status == 403
     assert accept(world, quote_id, index=QUOTES).status == 403
-    assert user(world, QUOTES).request("DELETE", f"/v1/rfqs/{rfq}").status == 403
+    assert world.customer(QUOTES).request("DELETE", f"/v1/rfqs/{rfq}").status == 403
     assert accept(world, quote_id).status == 200
     assert confirm(world, quote_id, ASKS).status == 403
-    assert user(world, ASKS).request("DELETE", path_of(world, quote_id)).status == 403
+    assert world.customer(ASKS).request("DELETE", path_of(world, quote_id)).status == 403
     assert confirm(world, "nope").status == accept(world, "nope").status == 404
     assert (
-        user(world).request("DELETE", "/v1/rfqs/nope").status == quote(world, "nope").status == 404
+        world.customer().request("DELETE", "/v1/rfqs/nope").status
+        == quote(world, "nope").status
+        == 404
     )
-    names = [user(world, index).read("/v1/rfqs/user-id", "rfqUserId") for index in (ASKS, QUOTES)]
+    names = [
+        world.customer(index).read("/v1/rfqs/user-id", "rfqUserId") for index in (ASKS, QUOTES)
+    ]
     row = quotes(world)[0]
     assert [row["rfqCreatorUserId"], row["creatorRfqUserId"]] == names and names[0] != names[1]
-    shown = msgspec.json.encode([row, user(world).read("/v1/rfqs")])
+    shown = msgspec.json.encode([row, world.customer().read("/v1/rfqs")])
     assert account(world).encode() not in shown and account(world, QUOTES).encode() not in shown
-    assert user(world, QUOTES).request("DELETE", path_of(world, quote_id)).status == 200
-    assert user(world).request("DELETE", f"/v1/rfqs/{rfq}").status == CONFLICT
+    assert world.customer(QUOTES).request("DELETE", path_of(world, quote_id)).status == 200
+    assert world.customer().request("DELETE", f"/v1/rfqs/{rfq}").status == CONFLICT
     assert statuses(world) == ["DELETED"] and quote(world, rfq).status == CONFLICT
 
 
@@ -699,18 +690,18 @@ def test_trades_are_paged_newest_first(world: Desk) -> None:
         accept(world, quote_id)
         confirm(world, quote_id)
         world.advance("2s")
-    everything = user(world).read("/v1/rfqs/trades", "trades")
+    everything = world.customer().read("/v1/rfqs/trades", "trades")
     assert [row["executedTime"] for row in everything] == sorted(
         (row["executedTime"] for row in everything), reverse=True
     )
-    first = user(world).read("/v1/rfqs/trades", limit=2)
-    rest = user(world).read("/v1/rfqs/trades", limit=2, cursor=first["cursor"])
+    first = world.customer().read("/v1/rfqs/trades", limit=2)
+    rest = world.customer().read("/v1/rfqs/trades", limit=2, cursor=first["cursor"])
     assert (
         first["trades"] + rest["trades"] == everything
         and len(everything) == 3
         and rest["cursor"] == ""
     )
-    assert user(world).read("/v1/rfqs/trades", "trades", limit=0) == everything
+    assert world.customer().read("/v1/rfqs/trades", "trades", limit=0) == everything
     cursor = first["cursor"]
     now = everything[0]["executedTime"]
     for wrong in (
@@ -721,13 +712,13 @@ def test_trades_are_paged_newest_first(world: Desk) -> None:
         {"limit": 2, "cursor": cursor, "symbol": everything[0]["symbol"]},
         {"start_time": now, "end_time": now},
     ):
-        assert user(world).get("/v1/rfqs/trades", params=wrong).status == 400, wrong
+        assert world.customer().get("/v1/rfqs/trades", params=wrong).status == 400, wrong
     assert (
-        user(world, QUOTES).get("/v1/rfqs/trades", params={"limit": 2, "cursor": cursor}).status
+        world.customer(QUOTES).get("/v1/rfqs/trades", params={"limit": 2, "cursor": cursor}).status
         == 400
     )
-    until = user(world).read("/v1/rfqs/trades", "trades", end_time=now)
-    since = user(world).read("/v1/rfqs/trades", "trades", start_time=now)
+    until = world.customer().read("/v1/rfqs/trades", "trades", end_time=now)
+    since = world.customer().read("/v1/rfqs/trades", "trades", start_time=now)
     assert (until, since) == (everything[1:], everything[:1])
 
 
@@ -742,11 +733,11 @@ def test_lists_are_filtered_and_paged(world: Desk) -> None:
             accept(world, quote_id)
 
     def rfqs(index: int = ASKS, **params: object) -> Any:
-        answer = user(world, index).get("/v1/rfqs", params=params)
+        answer = world.customer(index).get("/v1/rfqs", params=params)
         return answer.json() if answer.status == 200 else answer.status
 
     def rows(index: int = ASKS, **params: object) -> Any:
-        answer = user(world, index).get("/v1/rfqs/quotes", params=params)
+        answer = world.customer(index).get("/v1/rfqs/quotes", params=params)
         return answer.json() if answer.status == 200 else answer.status
 
     def ids(page: Any, name: str = "rfqs") -> list[str]:
@@ -761,7 +752,7 @@ def test_lists_are_filtered_and_paged(world: Desk) -> None:
     first = rfqs(limit=2)
     # What is asked or closes meanwhile neither repeats nor loses a row.
     later = ask(world, made[0][0]).json()["rfqId"]
-    user(world).request("DELETE", f"/v1/rfqs/{made[0][1]}")
+    world.customer().request("DELETE", f"/v1/rfqs/{made[0][1]}")
     rest = rfqs(cursor=first["cursor"])
     assert ids(first) + ids(rest) == [rfq for _, rfq, _ in made] + [later]
     mine = {"user_filter": "USER_FILTER_SELF"}
@@ -806,8 +797,7 @@ def test_a_rewind_goes_back_to_where_quotes_stood(world: Desk) -> None:
 
 
 def follow(world: Desk, index: int) -> Stream:
-    keys = {api_key.account: api_key for api_key in world.core.firms.api_keys()}
-    socket = world.web_socket(list(keys.values())[index], "/v1/ws/private")
+    socket = world.web_socket(world.keys[index], "/v1/ws/private")
     socket.send(
         msgspec.json.encode(
             {"subscribe": {"requestId": "q", "subscriptionType": "SUBSCRIPTION_TYPE_RFQ"}}
@@ -848,7 +838,7 @@ def test_the_private_socket_tells_both_sides_what_happens_and_others_only_what_i
         row["creatorOrderId"],
     ]
     second = ask(world, symbol).json()["rfqId"]
-    user(world).request("DELETE", f"/v1/rfqs/{second}")
+    world.customer().request("DELETE", f"/v1/rfqs/{second}")
     assert [told(socket) for socket in sockets] == [["rfqCreated", "rfqClosed"]] * 2
     assert told(other) == ["rfqCreated", "rfqClosed", "rfqTrade", "rfqCreated", "rfqClosed"]
     assert quotes(world, OTHER) == []
@@ -863,5 +853,5 @@ def test_a_request_that_only_others_could_hear_of_is_told_to_nobody(world: Desk)
         exchange_wire.CreateMarketDataSubscriptionRequest(symbols=[symbol]),
     )
     _, rfq, _ = under_way(world)
-    assert [row["id"] for row in user(world).read("/v1/rfqs", "rfqs")] == [rfq]
+    assert [row["id"] for row in world.customer().read("/v1/rfqs", "rfqs")] == [rfq]
     assert stream.end is None

@@ -42,9 +42,9 @@ def test_quotes_live_by_their_states_and_positions_by_their_trades(
             case "confirm":
                 rfqs.confirm(world, made)
             case "delete":
-                rfqs.user(world, QUOTES).request("DELETE", rfqs.path_of(world, made))
+                world.customer(QUOTES).request("DELETE", rfqs.path_of(world, made))
             case "withdraw":
-                rfqs.user(world).request("DELETE", f"/v1/rfqs/{rfq}")
+                world.customer().request("DELETE", f"/v1/rfqs/{rfq}")
             case "ask":
                 rfq = rfqs.ask(world, symbol).json().get("rfqId", rfq)
             case "halt" | "open":
@@ -65,7 +65,7 @@ def test_quotes_live_by_their_states_and_positions_by_their_trades(
     executed = [row for row in shown if row["status"] == "QUOTE_STATUS_EXECUTED"]
     bought = sum(10 if row["acceptedSide"] == "SIDE_BUY" else -10 for row in executed)
     assert rfqs.position(world, ASKS, symbol) == bought == -rfqs.position(world, QUOTES, symbol)
-    trades = rfqs.user(world).read("/v1/rfqs/trades", "trades")
+    trades = world.customer().read("/v1/rfqs/trades", "trades")
     assert sorted((one["price"], one["aggressorSide"]) for one in trades) == sorted(
         (row["buyPrice" if row["acceptedSide"] == "SIDE_BUY" else "sellPrice"], row["acceptedSide"])
         for row in executed
@@ -84,11 +84,11 @@ def test_a_quote_whose_trade_falls_into_maintenance_is_deleted(passes: str) -> N
     assert rfqs.confirm(world, made).status == 200
     world.advance(passes)
     world.operate("maintenance.add", length="5m")
-    assert rfqs.user(world, QUOTES).get("/v1/rfqs/trades").status == 503
+    assert world.customer(QUOTES).get("/v1/rfqs/trades").status == 503
     world.advance("5m")
     for index in (ASKS, QUOTES):
         assert rfqs.statuses(world, index) == ["DELETED"]
-        maker = rfqs.user(world, index)
+        maker = world.customer(index)
         assert maker.read("/v1/rfqs/trades", "trades") == []
         assert maker.read("/v1/orders/open", "orders") == []
         assert rfqs.net(world, index, symbol) == 0

@@ -29,9 +29,9 @@ def shown(world: Desk) -> list[Any]:
         seen
         for index in (ASKS, QUOTES, OTHER)
         for seen in (
-            rfqs.user(world, index).read("/v1/rfqs"),
+            world.customer(index).read("/v1/rfqs"),
             rfqs.quotes(world, index),
-            rfqs.user(world, index).read("/v1/rfqs/trades"),
+            world.customer(index).read("/v1/rfqs/trades"),
         )
     ]
 
@@ -49,7 +49,7 @@ def move(world: Desk, symbol: str, state: str) -> None:
 
 
 def delete(world: Desk, path: str, index: int) -> Response:
-    return rfqs.user(world, index).request("DELETE", f"/v1/rfqs/{path}")
+    return world.customer(index).request("DELETE", f"/v1/rfqs/{path}")
 
 
 def test_an_instrument_that_is_not_open_takes_no_request_and_no_quote(world: Desk) -> None:

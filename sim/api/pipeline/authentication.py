@@ -55,6 +55,15 @@ class Caller(Struct, frozen=True, kw_only=True):
         return tuple(name for name in names if name)
 
 
+def account_of(caller: Caller) -> str:
+    """Return the account that a retail key trades for."""
+    if caller.account is None:
+        raise refusals.PermissionDenied(
+            rule="S5.2-1", remedy="use an API key that belongs to an account"
+        )
+    return caller.account
+
+
 _BEARER_REMEDIES = {
     "": "send Authorization: Bearer <access token>",
     "scheme": "the exchange takes Authorization: Bearer <access token>, no other scheme",

@@ -79,19 +79,6 @@ def handles(*operations: str) -> _Declaration:
     return _Declaration(tuple(load_contract().by_name(name).name for name in operations))
 
 
-def for_account(
-    operation: str,
-    account_of: Callable[[Caller], str],
-    function: Callable[[Exchange, str, Request], Answer],
-) -> Handler[Request, Answer]:
-    """Serve an operation that both APIs have with `function(exchange, account, request)`."""
-
-    def serve(exchange: Exchange, caller: Caller, request: Request) -> Answer:
-        return function(exchange, account_of(caller), request)
-
-    return handles(operation)(serve)
-
-
 def require(value: F | None, name: str, *, rule: str = "", remedy: str = "") -> F:
     """Return a field of a request. InvalidRequest if it is empty, or was not sent."""
     if not value:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.authentication import Caller, account_of
 from sim.api.pipeline.handler import handles
 from sim.api.rendering.retail_numbers import dollars
-from sim.api.retail.order_request import account_of
 from sim.contract.messages import retail_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import LedgerEntryType

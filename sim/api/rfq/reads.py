@@ -1,4 +1,4 @@
-"""Lists of requests, quotes and fills, for both hosts.
+"""Combos and lists of requests, quotes and fills, for both hosts.
 
 A cursor contains the position of the last row of a page and a digest of the query. With other
 filters, another limit of trades or another participant it is refused.
@@ -11,7 +11,9 @@ from hashlib import blake2b
 from itertools import islice
 from typing import TypeVar
 
-from sim.api.pipeline.handler import require
+from sim.api.pipeline.account_access import trading_account
+from sim.api.pipeline.authentication import Caller, account_of
+from sim.api.pipeline.handler import handles, require
 from sim.api.pipeline.paging import CURSOR_PAGE_MAX, bad_cursor, read_cursor, write_cursor
 from sim.api.rfq.messages import SIDES, combo_message, quote_message, rfq_message, trade_message
 from sim.contract.messages import exchange_v1 as wire
@@ -25,15 +27,22 @@ from sim.core.rfq.combos import Leg
 _SELF = wire.UserFilter.USER_FILTER_SELF
 
 
+def own_account(caller: Caller) -> str:
+    """Return the account of the participant for whom a call acts, or of the retail key."""
+    return account_of(caller) if caller.plane == "retail" else trading_account(caller, "")
+
+
+@handles("ComboAPI.CreateCombo", "RetailCombosAPI.CreateCombo")
 def create_combo(
-    exchange: Exchange, account: str, request: wire.CreateComboRequest
+    exchange: Exchange, caller: Caller, request: wire.CreateComboRequest
 ) -> wire.CreateComboResponse:
     """Return the combo of these legs, and list it if it is new."""
-    legs = [_leg(index, leg) for index, leg in enumerate(request.legs)]
+    account, legs = own_account(caller), [_leg(*entry) for entry in enumerate(request.legs)]
     combo = exchange.combos.create(account, legs)
     return wire.CreateComboResponse(combo=combo_message(exchange, combo))
 
 
+@handles("ComboAPI.GetCombos", "RetailCombosAPI.ListCombos")
 def get_combos(exchange: Exchange, request: wire.GetCombosRequest) -> wire.GetCombosResponse:
     """Return the combo of a symbol, or none."""
     require(request.symbol, "symbol", rule="L13", remedy="POST /v1/combos returns a combo's symbol")
@@ -42,13 +51,14 @@ def get_combos(exchange: Exchange, request: wire.GetCombosRequest) -> wire.GetCo
     return wire.GetCombosResponse(combos=combos)
 
 
+@handles("RFQAPI.GetRFQs", "RetailRfqsAPI.ListRfqs")
 def get_rfqs(
-    exchange: Exchange, account: str, request: wire.GetRFQsRequest
+    exchange: Exchange, caller: Caller, request: wire.GetRFQsRequest
 ) -> wire.GetRFQsResponse:
     """Return a page of the requests that the account may see, oldest first."""
+    account, mine = own_account(caller), request.user_filter == _SELF
     if request.rfq_id and request.cursor:
         raise InvalidRequest("rfqId and cursor are mutually exclusive", rule="L13")
-    mine = request.user_filter == _SELF
 
     def matches(rfq: Rfq) -> bool:
         return (
@@ -64,10 +74,12 @@ def get_rfqs(
     return wire.GetRFQsResponse(rfqs=[rfq_message(exchange, rfq) for rfq in rfqs], cursor=cursor)
 
 
+@handles("RFQAPI.GetQuotes", "RetailRfqsAPI.ListQuotes")
 def get_quotes(
-    exchange: Exchange, account: str, request: wire.GetQuotesRequest
+    exchange: Exchange, caller: Caller, request: wire.GetQuotesRequest
 ) -> wire.GetQuotesResponse:
     """Return a page of the quotes that the account made or received, oldest first."""
+    account = own_account(caller)
     own_quotes, own_requests = request.user_filter == _SELF, request.rfq_user_filter == _SELF
     _check_quotes_query(request, filters=own_quotes + own_requests)
 
@@ -87,11 +99,12 @@ def get_quotes(
     return wire.GetQuotesResponse(quotes=quotes, cursor=cursor)
 
 
+@handles("RFQAPI.GetRFQTrades", "RetailRfqsAPI.ListRfqTrades")
 def get_rfq_trades(
-    exchange: Exchange, account: str, request: wire.GetRFQTradesRequest
+    exchange: Exchange, caller: Caller, request: wire.GetRFQTradesRequest
 ) -> wire.GetRFQTradesResponse:
     """Return a page of everybody's fills that came from quotes, newest first."""
-    start, end = request.start_time, request.end_time
+    account, start, end = own_account(caller), request.start_time, request.end_time
     if start is not None and end is not None and start >= end:
         raise InvalidRequest("startTime must lie before endTime", rule="L13")
     query = ("trades", account, request.limit, start, end, request.symbol)
@@ -108,11 +121,12 @@ def get_rfq_trades(
     )
 
 
+@handles("RFQAPI.GetRFQUserID", "RetailRfqsAPI.GetRfqUserId")
 def get_rfq_user_id(
-    exchange: Exchange, account: str, request: wire.GetRFQUserIDRequest
+    exchange: Exchange, caller: Caller, request: wire.GetRFQUserIDRequest
 ) -> wire.GetRFQUserIDResponse:
     """Return the pseudonym of an account in requests and quotes."""
-    return wire.GetRFQUserIDResponse(rfq_user_id=exchange.rfqs.user_id(account))
+    return wire.GetRFQUserIDResponse(rfq_user_id=exchange.rfqs.user_id(own_account(caller)))
 
 
 def _check_quotes_query(request: wire.GetQuotesRequest, *, filters: int) -> None:

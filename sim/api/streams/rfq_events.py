@@ -10,11 +10,9 @@ about quotes only to the requester and the maker.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.rfq.messages import quote_message, rfq_message, trade_message
-from sim.api.streams.feed import EventReaders, Feed, FeedContext, FeedStream
+from sim.api.streams.feed import EventReaders, KeyedFeed, KeyedStream
 from sim.api.streams.shared_frames import encoded
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
@@ -22,42 +20,35 @@ from sim.core.model.enums import TradeState, TradeType
 from sim.core.model.events import RfqChanged, Traded
 from sim.core.model.rfq_records import Quote
 
+_EVERYBODY = ""  # the key that all streams follow
 
-class RfqFeed(Feed[FeedStream]):
-    """Streams of requests and quotes, by stream id."""
 
-    state: ClassVar[tuple[str, ...]] = ("_streams",)
-
-    def __init__(self, context: FeedContext) -> None:
-        super().__init__(context)
-        self._streams: dict[int, FeedStream] = {}
+class RfqFeed(KeyedFeed[KeyedStream]):
+    """Streams of requests and quotes. All of them follow the same key."""
 
     def reads(self) -> EventReaders:
         return {RfqChanged: self._changed, Traded: self._traded}
 
-    def accept(self, admitted: AdmittedSubscription) -> FeedStream:
-        return FeedStream(self, admitted)
+    def accept(self, admitted: AdmittedSubscription) -> KeyedStream:
+        return KeyedStream(self, admitted, (_EVERYBODY,))
 
-    def begin(self, stream: FeedStream) -> None:
-        self._streams[stream.id] = stream
+    def begin(self, stream: KeyedStream) -> None:
+        self.join(stream)
 
-    def forget(self, stream: FeedStream) -> None:
-        del self._streams[stream.id]
-
-    def heartbeat(self, stream: FeedStream) -> bytes:
+    def heartbeat(self, stream: KeyedStream) -> bytes:
         return encoded(wire.StreamRFQEventsResponse())
 
     def _changed(self, event: RfqChanged) -> None:
-        for stream in self._streams.values():
+        for stream in self._followers.get(_EVERYBODY, {}).values():
             account = stream.caller.account
             if concerns(event, account):
                 self.outbox.send(stream, encoded(change_frame(self.exchange, event, account)))
 
     def _traded(self, event: Traded) -> None:
-        if self._streams:
-            frame = trade_frame(self.exchange, event)
-            if frame is not None:
-                self.outbox.send_all(self._streams.values(), encoded(frame))
+        followers = self._followers.get(_EVERYBODY)
+        frame = trade_frame(self.exchange, event) if followers else None
+        if followers and frame is not None:
+            self.outbox.send_all(followers.values(), encoded(frame))
 
 
 def concerns(event: RfqChanged, account: str | None) -> bool:
