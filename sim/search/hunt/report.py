@@ -21,7 +21,7 @@ from sim.read.export.journal_to_scenario import scenario_document
 from sim.read.export.yaml_writer import as_yaml
 from sim.read.features import GROUPS, describe, totals
 from sim.read.junit import Case, Suite, junit
-from sim.read.layout import counted, wrapped
+from sim.read.layout import counted, listed, wrapped
 from sim.read.replay import Divergence, replay_file
 from sim.search.delta import minimal
 from sim.search.hunt.campaign import CampaignState, EpisodeReport, HuntFinding
@@ -214,9 +214,8 @@ def lines(state: CampaignState, findings: Sequence[SavedFinding]) -> Iterator[st
     yield from wrapped(f"met {counts}", "  ", first="")
     for name, rows in never(state).items():
         if rows:
-            more = f" and {len(rows) - _MISSING_MAX} more" if len(rows) > _MISSING_MAX else ""
             text = f"{counted(len(rows), name.removesuffix('s'))} never met: "
-            yield from wrapped(text + ", ".join(rows[:_MISSING_MAX]) + more, "  ", first="")
+            yield from wrapped(text + listed(rows, _MISSING_MAX), "  ", first="")
     if state.canary is not None:
         yield f"the canary was found after {state.canary:,} inputs"
     else:

@@ -25,6 +25,7 @@ from sim.evidence.witness import witness_run
 from sim.kernel.instants import format_instant
 from sim.read.conformance import check
 from sim.read.conformance.recorded_run import ClientActivity
+from sim.read.layout import first_lines
 from sim.read.replay import replay_file
 from sim.run.actors.script.view import script_view
 from sim.run.simulation import Simulation
@@ -238,5 +239,4 @@ def _passed(leg: LegResult | None) -> bool:
 
 
 def _some(evidence: list[str]) -> tuple[str, ...]:
-    more = len(evidence) - EVIDENCE_MAX
-    return (*evidence[:EVIDENCE_MAX], *([f"… and {more} more"] if more > 0 else []))
+    return tuple(first_lines(evidence, EVIDENCE_MAX, "… and {} more"))
