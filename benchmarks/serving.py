@@ -133,12 +133,12 @@ def load(
             str(seconds),
             str(connections),
         ]
-        found = json.loads(
+        result = json.loads(
             subprocess.run(command, cwd=HERE.parent, capture_output=True, check=True).stdout
         )
-    if found["failed"]:
-        raise RuntimeError(f"{found['failed']} answers were no success")
-    return float(found["answers"]) / (processor_s(server.pid) - before)
+    if result["failed"]:
+        raise RuntimeError(f"{result['failed']} answers were no success")
+    return float(result["answers"]) / (processor_s(server.pid) - before)
 
 
 def request(verb: str, path: str, body: bytes = b"", **headers: str) -> bytes:

@@ -14,7 +14,7 @@ from benchmarks.figures import Figure
 from sim import load_scenario
 from sim.read.headless_run import run_scenario
 from sim.run import simulation
-from sim.run.engine.prepared_starts import PreparedStarts
+from sim.run.engine.start import PreparedStarts
 from sim.search.campaign import RunPlan, finished
 from sim.search.fast_rerun import FastRerun
 
@@ -25,10 +25,10 @@ TRIALS = 40
 
 def figures(rounds: int) -> list[Figure]:
     """Measure runs per minute."""
-    one, two, set_back, anew, seeds, built = [], [], [], [], [], []
+    item, two, set_back, anew, seeds, built = [], [], [], [], [], []
     document = load_scenario("price-time-priority").plain()
     for _ in range(max(1, rounds // 3)):
-        one.append(_a_minute(RUNS, lambda: _campaign(1)))
+        item.append(_a_minute(RUNS, lambda: _campaign(1)))
         two.append(_a_minute(RUNS, lambda: _campaign(2)))
         bench = FastRerun(check_invariants=False)
         bench.run(document)
@@ -59,7 +59,7 @@ def figures(rounds: int) -> list[Figure]:
             "campaign in two processes",
             "runs/min",
             two,
-            one,
+            item,
             "in one",
             None,
             f"{STEPS} drawn steps a run, invariants after each input",

@@ -26,7 +26,7 @@ from sim.server.console import Observer
 from sim.server.event_loop import Tasks, Watchers
 from sim.server.held_replies import HeldReplies
 from sim.server.history_access import HistoryAccess, OpenedRun
-from sim.server.open_streams import OpenStreams
+from sim.server.open_streams import TOO_SLOW, OpenStreams
 from sim.server.stream_buffer import StreamBuffer
 from sim.server.telemetry.meter import Meter, measure
 from sim.server.webhooks import ReceiverResponse, WebhookSender
@@ -178,13 +178,14 @@ class Host:
             self._finish(self.simulation.frame(stream.stream, message))
 
     def hangup(self, stream: StreamBuffer) -> None:
-        """The client has closed its side of a stream, or has disconnected. Ignored if the exchange
-        has ended the stream.
+        """The client has closed its side of a stream, has disconnected, or is too slow. Ignored if
+        the exchange has ended the stream.
         """
         if stream in self.streams:
+            slow = stream.ended_by is TOO_SLOW
             self.streams.leave(stream, STOPPING)
             self.catch_up()
-            self._finish(self.simulation.hangup(stream.stream))
+            self._finish(self.simulation.hangup(stream.stream, slow=slow))
 
     async def control(self, action: str, subject: str, arguments: dict[str, Any]) -> object:
         """Perform an operator action. Returns its value when everything that it caused has

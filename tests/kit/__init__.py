@@ -11,7 +11,16 @@
 | `streams` | each gRPC stream and WebSocket opened in one line |
 """
 
-from tests.kit.bodies import APPLICATION, PERSON, order, retail_order, usd
+from tests.kit.bodies import (
+    APPLICATION,
+    PERSON,
+    order,
+    partner_order,
+    retail_order,
+    rpc_order,
+    transfer,
+    usd,
+)
 from tests.kit.desk import FEW_GAMES, Desk, begin
 from tests.kit.journals import JournalReader
 
@@ -23,6 +32,9 @@ __all__ = [
     "JournalReader",
     "begin",
     "order",
+    "partner_order",
     "retail_order",
+    "rpc_order",
+    "transfer",
     "usd",
 ]

@@ -98,8 +98,8 @@ class FakeSimulation:
         seq = self._enter("frame", stream, message)
         return Outcome(seq=seq, effects=self.on_frame(stream, message))
 
-    def hangup(self, stream: int) -> Outcome:
-        return Outcome(seq=self._enter("hangup", stream))
+    def hangup(self, stream: int, *, slow: bool = False) -> Outcome:
+        return Outcome(seq=self._enter("slow" if slow else "hangup", stream))
 
     def advance_to(self, to: int) -> Outcome:
         if to < self.now:

@@ -165,7 +165,7 @@ async def test_a_reader_with_too_much_waiting_is_a_slow_consumer(served, channel
     served.host.apply([Send(1, b"x")])
     assert await call.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
     assert await call.details() == "slow consumer"
-    await until(lambda: served.kinds == ["open", "hangup"])
+    await until(lambda: served.kinds == ["open", "slow"])
 
 
 async def test_a_slow_consumer_may_ask_to_lose_what_waits_instead_of_the_stream(served, channel):

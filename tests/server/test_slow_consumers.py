@@ -54,7 +54,7 @@ async def drain(channel: StreamBuffer, response: type) -> tuple[list[Any], Close
     frames = []
     while channel.waiting:
         frames.append(protobuf_decoder(response)(await channel.take()))
-    return frames, await channel.take() if channel.ended else None
+    return frames, await channel.take() if channel.ended_by else None
 
 
 def shown(frames: list[Any]) -> dict[str, list[tuple[int, int]]]:

@@ -204,6 +204,10 @@ def test_who_does_not_read_at_all_is_a_slow_consumer(exchange, channel, monkeypa
     assert exchange.control("GET", "/streams")["streams"] == []
     ended = everything_that_came(call)[1:]
     assert ended == (grpc.StatusCode.RESOURCE_EXHAUSTED, "slow consumer")
+    rows = exchange.control("GET", "/history?kind=stream")["rows"]
+    explained = exchange.control("GET", f"/explain/{rows[-1]['subject']}")
+    assert (explained["end"]["code"], explained["retry"]) == (8, True)
+    assert explained["chain"][-1]["rule"] == "S12"
 
 
 @pytest.mark.spec("S7.2-6")

@@ -96,7 +96,7 @@ async def test_a_reader_that_is_too_slow_is_dropped_and_reported(serve):
         first = await socket.receive()
         assert len(first.data) == 20 << 20
         assert await closed(socket) == (1013, "slow consumer")
-    assert served.kinds == ["open", "frame", "hangup"]
+    assert served.kinds == ["open", "frame", "slow"]
 
 
 async def test_a_reset_ends_sockets_and_their_numbers_may_be_used_again(served):

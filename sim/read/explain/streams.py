@@ -17,7 +17,12 @@ _AVOID_REVOCATION = (
 )
 _OPEN = Status("it is open", "")
 _HUNG_UP = Status("the client disconnected", "nothing is wrong")
-_DISCONNECTED = "S19"
+_DISCONNECTED = 1, "S19", _HUNG_UP
+_TOO_SLOW = Status(
+    "the client did not read its frames in time, so it was disconnected",
+    "read faster, subscribe to less, or set slow_consumer_skip_to_head where the stream has it",
+    retry=True,
+)
 _TIME_TRAVEL = Status(
     "the simulation was moved to another moment",
     "subscribe again: time travel ends every stream",
@@ -35,8 +40,9 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
             rpc, caller = step.out.operation, step.out.caller
             chain.append(step.cause("it was opened"))
         if isinstance(step.input, StreamHungUp) and step.input.stream == number:
-            hung_up = Close(number, 1, _HUNG_UP.summary, rule=_DISCONNECTED)
-            end, verdict = {"code": hung_up.code, "message": hung_up.message}, _HUNG_UP
+            code, rule, verdict = (8, "S12", _TOO_SLOW) if step.input.slow else _DISCONNECTED
+            hung_up = Close(number, code, verdict.summary, rule=rule)
+            end = {"code": hung_up.code, "message": hung_up.message}
             chain.append(step.decision(hung_up.message, hung_up))
         chain += strikes_of(step, subject=subject)
         for closed in step.out.closed:

@@ -168,7 +168,8 @@ def _frame(frame: StreamFrame, entry: JournalEntry) -> Row:
 
 
 def _hang_up(end: StreamHungUp, entry: JournalEntry) -> Row:
-    return _on_stream("stream", "hangs up", end, entry)
+    verb = "is too slow for" if end.slow else "hangs up"
+    return _on_stream("stream", verb, end, entry)
 
 
 def _on_stream(kind: str, verb: str, sent: StreamFrame | StreamHungUp, entry: JournalEntry) -> Row:

@@ -34,10 +34,13 @@ class InstanceBody(Struct, frozen=True):
     """A new instance. Without a scenario it begins like this one."""
 
     name: str = ""
-    scenario: Annotated[Any, "bundled name, document, YAML text, or path below --scenarios"] = None
-    params: Annotated[Any, "texts by name"] = None
+    scenario: Any = None
+    """bundled name, document, YAML text, or path below --scenarios"""
+    params: Any = None
+    """texts by name"""
     seed: Annotated[int | None, SEED_NUMBER] = None
-    clock: Annotated[str | None, "manual, autojump, paced, paced:60"] = None
+    clock: str | None = None
+    """manual, autojump, paced, paced:60"""
 
 
 def _instances(call: ControlCall) -> InstanceControl:

@@ -1,6 +1,6 @@
 """The table of all calls of the control plane (paths below `/_sim/v1`).
 
-Calls that change the exchange are operator actions: their rows come from the table in
+Calls that change the exchange are operator actions: their rows come from
 `actors/operator/actions.py`, and they are inputs. The other rows are in this file: they read, or
 move time, and are not inputs themselves. `fixtures/control-reference.json` describes every row.
 """

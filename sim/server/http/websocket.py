@@ -62,7 +62,7 @@ async def serve_web_socket(
         log_failure(error, "a frame failed: %s", path)
         stream.end(FAILED, at_once=True)
     finally:
-        ended_by_us = stream.ended
+        ended_by_us = stream.ended_by is not None
         host.hangup(stream)
         if writer is not None:
             if ended_by_us:
