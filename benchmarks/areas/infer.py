@@ -13,7 +13,7 @@ from msgspec import json
 
 from benchmarks.figures import Figure, Goal
 from sim import Simulation, load_scenario
-from sim.evidence.compare.inference.infer import infer
+from sim.evidence.infer.infer import infer
 from sim.evidence.recording.reading import read_recording
 from sim.run.client.client import connect
 

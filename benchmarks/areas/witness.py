@@ -16,7 +16,7 @@ from msgspec import json
 from benchmarks.figures import Figure, Goal
 from benchmarks.recordings import timed
 from sim.evidence.recording.reading import read_recording, uncollected
-from sim.evidence.witness.recorded import observed
+from sim.evidence.witness.observation import observed
 from sim.evidence.witness.witness import judge
 
 COUNT = 100_000

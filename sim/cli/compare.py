@@ -59,8 +59,7 @@ def problems(args: argparse.Namespace) -> Iterator[str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.evidence.compare.drift import Drift, read_accepted, read_earlier
-    from sim.evidence.compare.drift_report import write
+    from sim.evidence.compare.drift import Drift, read_accepted, read_earlier, write
     from sim.evidence.recording.reading import uncollected
 
     if args.propose and args.propose.exists():
@@ -77,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     if not (args.accepted or args.propose or args.against or args.junit):
         give_json(args, comparison.document())
         comparison.write(out)
-        return 0 if comparison.same else FAILED
+        return 0 if comparison.tally.same else FAILED
     _write_files(args, drift)
     give_json(args, comparison.document() | {"drift": drift.document()})
     write(drift, out)
@@ -85,8 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_files(args: argparse.Namespace, drift: Drift) -> None:
-    from sim.evidence.compare.drift import proposed
-    from sim.evidence.compare.drift_report import suite
+    from sim.evidence.compare.drift import proposed, suite
     from sim.read.junit import junit
 
     if args.junit:

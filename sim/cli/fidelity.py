@@ -22,7 +22,7 @@ from sim.cli.arguments import Options, check_writable, count, usage_error
 from sim.cli.json_output import add_json, give_json, text_output
 
 if TYPE_CHECKING:
-    from sim.evidence.compare.scorecard import Scorecard
+    from sim.evidence.scorecard.scorecard import Scorecard
 
 _SUFFIXES = (".md", ".html")
 
@@ -69,9 +69,9 @@ def _problem(args: argparse.Namespace) -> str:
 
 
 def _scorecard(args: argparse.Namespace) -> Scorecard:
-    from sim.evidence.compare.evidence import read_evidence
-    from sim.evidence.compare.scorecard import scorecard
     from sim.evidence.recording.reading import uncollected
+    from sim.evidence.scorecard.evidence import read_evidence
+    from sim.evidence.scorecard.scorecard import scorecard
     from sim.run.loader.load import load_scenario
 
     scenario = load_scenario(args.scenario) if args.scenario else None
@@ -81,8 +81,7 @@ def _scorecard(args: argparse.Namespace) -> Scorecard:
 
 
 def _write_page(path: Path, card: Scorecard) -> None:
-    from sim.evidence.compare.page_writer import html
-    from sim.evidence.compare.scorecard_page import page
+    from sim.evidence.scorecard.scorecard_page import html, page
 
     markdown = page(card)
     text = html(markdown) if path.suffix.lower() == ".html" else markdown
@@ -91,7 +90,7 @@ def _write_page(path: Path, card: Scorecard) -> None:
 
 def _summary(card: Scorecard) -> Iterator[str]:
     """What is known, on a screen."""
-    from sim.evidence.compare.scorecard_page import summary
+    from sim.evidence.scorecard.scorecard_page import summary
 
     rows = summary(card)
     for source in card.evidence.sources:

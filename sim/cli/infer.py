@@ -22,13 +22,9 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sim.cli.arguments import FAILED, Options, check_writable, count
 from sim.cli.json_output import add_json, give_json, text_output
-
-if TYPE_CHECKING:
-    from sim.evidence.compare.inference.infer import Inference
 
 
 def add_arguments(parser: Options) -> None:
@@ -42,24 +38,19 @@ def add_arguments(parser: Options) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from sim.evidence.infer.infer import infer
+    from sim.evidence.recording.reading import read_recording
+    from sim.run.loader.load import load_scenario
+
     out = text_output(args)
     check_writable((args.write,))
-    inference = _inferred(args)
+    recording = read_recording(args.recording)
+    inference = infer(args.recording, recording, load_scenario(args.scenario), args.seed)
     give_json(args, inference.document())
     inference.write(out)
     if args.write is not None:
         args.write.write_text(inference.scenario_file(_base(args)), encoding="utf-8")
     return 0 if inference.explained else FAILED
-
-
-def _inferred(args: argparse.Namespace) -> Inference:
-    from sim.evidence.compare.inference.infer import infer
-    from sim.evidence.recording.reading import read_recording
-    from sim.run.loader.load import load_scenario
-
-    recording = read_recording(args.recording)
-    scenario = load_scenario(args.scenario)
-    return infer(args.recording, recording, scenario, args.seed)
 
 
 def _base(args: argparse.Namespace) -> str:

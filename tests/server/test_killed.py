@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from tools.soak.kills import SURFACES, kill_round
+from tools.soak.kills import kill_round
+from tools.soak.load import SURFACES
 
 FIRST, *REST = SURFACES
 

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from tools.soak.kills import SURFACES
+from tools.soak.load import SURFACES
 from tools.soak.trouble import TROUBLES, trouble_round
 
 SURFACE_OF = dict(zip(TROUBLES, 2 * tuple(SURFACES), strict=False))

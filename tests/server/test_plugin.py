@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from sim.core.model.refusals import InvalidRequest
+from sim.testing.clock import open_grpc_channels
 from sim.testing.control import ControlError
-from sim.testing.wall_clock import open_grpc_channels
 from tests.kit.http import call
 from tests.report_file import ReportFile
 

@@ -20,7 +20,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from sim.cli.arguments import FAILED, Options, check_writable, clock_mode, ordinal
+from sim.cli.arguments import FAILED, Options, check_writable, clock_mode, from_options, ordinal
 from sim.cli.json_output import add_json, give_json, text_output
 
 
@@ -59,14 +59,8 @@ def run(args: argparse.Namespace) -> int:
             print(date.day, *(f"  {change}" for change in changes), sep="\n", file=out)
         return 0
     check_writable((args.junit,), (args.out,))
-    plan = dated_runs.CalendarPlan(
-        command=args.rest,
-        scenario=args.scenario,
-        folder=args.out,
-        clock=args.clock,
-        limit_s=args.seconds,
-        bisect=args.bisect,
-    )
+    options = {"command": args.rest, "folder": args.out, "limit_s": args.seconds}
+    plan = from_options(dated_runs.CalendarPlan, args, **options)
     calendar = dated_runs.calendar(plan)
     give_json(args, calendar.document())
     dated_runs.write(calendar, args.out, out)

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         return _check(args)
     profile = load_profile(args.profile)
     if args.list:
-        from sim.testing.certify.listing import listing, print_listing
+        from sim.testing.certify.report import listing, print_listing
 
         give_json(args, listing(profile))
         print_listing(profile, out)

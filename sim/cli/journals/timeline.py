@@ -31,7 +31,7 @@ def add_arguments(parser: Options) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.read.timeline.printing import Selection, document, nothing_matches, timeline
+    from sim.read.timeline import Selection, document, nothing_matches, timeline
 
     selection = Selection(tuple(args.kind), args.caller, args.symbol, args.since)
     out = text_output(args)

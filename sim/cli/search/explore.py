@@ -52,9 +52,9 @@ def run(args: argparse.Namespace) -> int:
 
     out = text_output(args)
     request = from_options(ExploreRequest, args, params=dict(args.param))
-    outcomes = explore(request, out)
-    give_json(args, [outcome.document() for outcome in outcomes])
-    return 0 if all(outcome.survived for outcome in outcomes) else FAILED
+    trials = explore(request, out)
+    give_json(args, [it.document("scenario", {"failures": list(it.failures)}) for it in trials])
+    return 0 if all(trial.survived for trial in trials) else FAILED
 
 
 def _explore_tests(args: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ from math import inf
 from pathlib import Path
 from time import monotonic
 
-from sim.cli.arguments import FAILED, Options, check_writable, count
+from sim.cli.arguments import FAILED, Options, check_writable, count, from_options
 from sim.cli.json_output import add_json, give_json, text_output
 
 INPUTS = 20_000
@@ -65,9 +65,8 @@ def run(args: argparse.Namespace) -> int:
     from sim.read.progress import Progress
     from sim.run.loader.load import load_scenario
     from sim.search.hunt.campaign import Campaign, HuntPlan
-    from sim.search.hunt.findings import FindingWriter
-    from sim.search.hunt.report import Printer, document, junit_of, lines
-    from sim.search.hunt.roots import roots_of, starts_of
+    from sim.search.hunt.report import Printer, document, junit_of, lines, write_finding
+    from sim.search.hunt.roots import roots_of
 
     if args.scenario:
         load_scenario(args.scenario)
@@ -75,25 +74,23 @@ def run(args: argparse.Namespace) -> int:
     folder = args.save_failures or SAVED
     check_writable((args.junit,), (args.corpus, folder))
     inputs = args.inputs or (0 if args.minutes else INPUTS)
-    plan = HuntPlan(
-        roots=roots_of(args.scenario),
-        seed=args.seed,
-        inputs=inputs,
-        jobs=args.jobs,
-        corpus=args.corpus,
-        cluster=args.cluster,
-        keep_going=args.keep_going,
-    )
+    plan = from_options(HuntPlan, args, roots=roots_of(args.scenario), inputs=inputs)
     end = monotonic() + 60 * args.minutes if args.minutes else inf
-    campaign = Campaign(plan, Printer(out), lambda: monotonic() >= end)
-    with Progress(0, "rounds", log=False) as rounds:
-        campaign.run(rounds.step)
+    campaign, printer = Campaign(plan), Printer(out)
     state = campaign.state
+    with Progress(0, "rounds", log=False) as rounds:
+        for report in campaign.run():
+            printer.show(report, state.inputs)
+            if report.ends_round:
+                rounds.step()
+                if monotonic() >= end:
+                    break
     state.interrupted = rounds.interrupted
     with Progress(0, "trials", log=False) as bar:
-        starts = starts_of(plan.roots, plan.seed)
-        writer = FindingWriter(starts, folder, lambda left: bar.step())
-        findings = [writer.write(finding) for finding in state.findings]
+        findings = [
+            write_finding(finding, number, folder, bar.step)
+            for number, finding in enumerate(state.findings, 1)
+        ]
     print(*lines(state, findings), sep="\n", file=out)
     if args.junit is not None:
         args.junit.write_bytes(junit_of(state, findings, plan.seed))
