@@ -57,11 +57,17 @@ def served(scenario: str, *options: str) -> Iterator[dict[str, Any]]:
             *options,
         ]
         with running(command) as process:
-            while not ready.exists() or not (text := ready.read_text()):
-                if process.poll() is not None:
-                    raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
-                time.sleep(0.002)
-            yield json.loads(text) | {"pid": process.pid}
+            yield facts_of(ready, process)
+
+
+def facts_of(ready: Path, process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """The ready file of a process as soon as it has content, with the process id as "pid"."""
+    while not ready.exists() or not (text := ready.read_text()):
+        if process.poll() is not None:
+            raise RuntimeError(f"{process.args!r} ended with {process.returncode}")
+        time.sleep(0.002)
+    facts: dict[str, Any] = json.loads(text)
+    return facts | {"pid": process.pid}
 
 
 @contextlib.contextmanager

@@ -6,12 +6,10 @@ the direct path.
 from __future__ import annotations
 
 import http.client
-import json
 import queue
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +22,7 @@ import grpc
 from benchmarks.areas.http import SCENARIO, SYMBOL
 from benchmarks.credentials import token
 from benchmarks.figures import Figure
-from benchmarks.serving import processor_s, running, served
+from benchmarks.serving import facts_of, processor_s, running, served
 
 CALLS = 1_000
 LISTS = 100
@@ -138,7 +136,4 @@ def _recorder(ready: dict[str, Any]) -> Iterator[dict[str, Any]]:
         command += ["--gateway", ready["gateway"], "--grpc", ready["grpc"], "--port-base", "0"]
         command += ["--ready-file", str(file)]
         with running(command, stdout=subprocess.DEVNULL) as process:
-            while not file.exists():
-                assert process.poll() is None, "the recorder did not start"
-                time.sleep(0.05)
-            yield json.loads(file.read_text()) | {"pid": process.pid}
+            yield facts_of(file, process)

@@ -198,7 +198,7 @@ async def test_a_page_in_a_browser_may_not_drive_the_simulator(served):
     assert (await ask(served, "POST", "/reset", {}, headers=headers))[0] == 403
 
 
-@pytest.mark.spec("S9-2")
+@pytest.mark.spec("S9-2", "S9-5")
 async def test_the_docs_listener_has_an_index_the_bundle_the_changelog_and_its_feed(served):
     index = (await served.ask("docs", "/")).body.decode()
     assert served.at.retail in index and served.at.grpc in index and "GetOrderBook" in index

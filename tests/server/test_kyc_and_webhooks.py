@@ -20,12 +20,11 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from sim.testing.control import ControlError
 from sim.testing.webhook_receiver import WebhookReceiver
-from tests.journeys import APPLICATION
+from tests.kit.bodies import APPLICATION
 from tests.kit.clients import Partner
 from tests.kit.http import call
 
-PERSON = APPLICATION
-REJECTED = PERSON | {"external_id": "c-2", "ssn": "223456789", "email": "reject@example.com"}
+REJECTED = APPLICATION | {"external_id": "c-2", "ssn": "223456789", "email": "reject@example.com"}
 
 
 def secret(letter: str, length: int = 24) -> str:

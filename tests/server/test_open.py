@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from sim import Simulation, load_scenario
+from sim import Simulation
 from sim.cli.main import main
 from sim.run.actors.operator.views import view
-from sim.run.client.client import connect
-from tests.journeys import order, quiet, rpc_trader, trader
+from tests.kit.desk import Desk, begin
 from tests.kit.http import call
 from tests.kit.http import status as status_of
 from tests.kit.processes import Process
@@ -31,17 +30,16 @@ class Recorded:
         self.books: dict[tuple[str, int], Any] = {}
         self.digests: dict[tuple[str, int], str] = {}
         with path.open("w+b", buffering=0) as file:
-            self._run(Simulation(load_scenario("quickstart"), journal=file))
+            self._run(begin(journal=file))
 
-    def _run(self, sim: Simulation) -> None:
-        world = connect(sim)
-        rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription")
+    def _run(self, desk: Desk) -> None:
+        sim = desk.simulation
+        desk.rpc_trader().stream("DropCopyAPI.CreateDropCopySubscription")
         for number in range(24):
-            body = order(quiet(sim), "buy" if number % 2 else "sell", 40 + number, 1)
-            trader(world).post("/v1/trading/orders", json=body)
+            desk.enter(desk.quiet(), "buy" if number % 2 else "sell", 40 + number)
             self._note(sim)
             if number % 6 == 5:
-                world.advance("20s")
+                desk.advance("20s")
                 self._note(sim)
             match number:
                 case 8:

@@ -95,9 +95,8 @@ class Upload:
 
 async def read_body(request: web.BaseRequest, limit: int, uploads: Uploads) -> tuple[bytes, int]:
     """`(body, 0)`; or `(b"", size)` for a body over `limit` bytes: its declared size, or `limit` +
-    1 if the size is not known without reading it. HttpError if it does
-    not arrive in time, if its space was needed, or if it ended early or does not have its
-    Content-Encoding.
+    1 if the size is not known without reading it. HttpError if it does not arrive in time, if its
+    space was needed, or if it is not what its Content-Encoding says.
     """
     if not request.body_exists:
         return b"", 0

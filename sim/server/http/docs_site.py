@@ -70,10 +70,10 @@ class Docs:
             return self._page("Changelog", changelog.page(self._host.now))
         if path == "/rules":
             return self._page("Rules", _rules())
-        found = self._document_at(path)
-        if found is None:
+        document = self._document_at(path)
+        if document is None:
             raise HttpError(404, 5, "Not Found")
-        kind, content, headers = found
+        kind, content, headers = document
         return HttpResponse(200, content, content_type=kind, now=self._host.now, headers=headers)
 
     def _page(self, title: str, inside: str, status: int = 200) -> HttpResponse:

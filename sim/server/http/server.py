@@ -95,9 +95,7 @@ class HttpServer(web.Server):
 
 
 def _require_supported(request: web.BaseRequest) -> None:
-    """Refuse a version or transfer coding that nothing here speaks (RFC 9112, sections 2.3
-    and 6.1).
-    """
+    """Refuse a version or transfer coding that nothing here speaks (RFC 9112, 2.3 and 6.1)."""
     if request.version not in (HttpVersion10, HttpVersion11):
         raise HttpError(505, 12, "only HTTP/1.0 and HTTP/1.1 are spoken here", close=True)
     coding = request.headers.get("Transfer-Encoding", "").strip().lower()
