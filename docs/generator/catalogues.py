@@ -53,7 +53,7 @@ def assumptions() -> str:
 
 def observations() -> str:
     """Every observation: what was seen, where and when, and how the exchange is made to do so."""
-    tests = spec_coverage.load_observed()
+    tests = spec_coverage.load("observed")[1]
     return as_markdown(
         [
             {

@@ -28,16 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.cli.arguments import (
-    FAILED,
-    add_option,
-    add_path,
-    add_reading,
-    add_text,
-    check_writable,
-    count,
-    usage_error,
-)
+from sim.cli.arguments import FAILED, Options, check_writable, count, usage_error
 from sim.cli.json_output import add_json, give_json, text_output
 
 if TYPE_CHECKING:
@@ -46,19 +37,19 @@ if TYPE_CHECKING:
     from sim.world.format.scenario import Scenario
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument("recording", metavar="FILE", type=Path, help="recording or HAR file")
     scenario = "replay the session into this scenario, and compare values, order and causality too"
-    add_text(parser, "--scenario", "NAME", scenario)
-    add_option(parser, "--seed", "seed of the scenario", type=count, metavar="N")
-    add_reading(parser)
+    parser.add_text("--scenario", "NAME", scenario)
+    parser.add_option("--seed", "seed of the scenario", type=count, metavar="N")
+    parser.add_reading()
     accepted = "reviewed differences (YAML), which do not count"
-    add_path(parser, "--accepted", "FILE", accepted)
+    parser.add_path("--accepted", "FILE", accepted)
     propose = "write the other differences to a new file, as entries to review for --accepted"
-    add_path(parser, "--propose", "FILE", propose)
+    parser.add_path("--propose", "FILE", propose)
     against = "show what is new since an earlier comparison (its --json file)"
-    add_path(parser, "--against", "FILE", against)
-    add_path(parser, "--junit", "FILE", "write JUnit XML, one case per operation in the recording")
+    parser.add_path("--against", "FILE", against)
+    parser.add_path("--junit", "FILE", "write JUnit XML, one case per operation in the recording")
     add_json(parser, "the comparison")
 
 

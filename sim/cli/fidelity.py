@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.cli.arguments import add_option, add_path, add_text, check_writable, count, usage_error
+from sim.cli.arguments import Options, check_writable, count, usage_error
 from sim.cli.json_output import add_json, give_json, text_output
 
 if TYPE_CHECKING:
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 _SUFFIXES = (".md", ".html")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     files = "recordings or HAR files of the service (default: none, so public evidence alone)"
     parser.add_argument("recordings", nargs="*", metavar="FILE", type=Path, help=files)
     scenario = "replay each recording into this scenario, so that values are compared too"
-    add_text(parser, "--scenario", "NAME", scenario)
-    add_option(parser, "--seed", "seed of the scenario", type=count, metavar="N")
+    parser.add_text("--scenario", "NAME", scenario)
+    parser.add_option("--seed", "seed of the scenario", type=count, metavar="N")
     inferred = "verdicts on assumptions and quirks, as `sim infer --json FILE` wrote them"
-    add_path(parser, "--inferred", "FILE", inferred)
-    add_path(parser, "--out", "FILE", "write the page: FILE.md or FILE.html")
+    parser.add_path("--inferred", "FILE", inferred)
+    parser.add_path("--out", "FILE", "write the page: FILE.md or FILE.html")
     add_json(parser, "the scorecard")
 
 

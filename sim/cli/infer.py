@@ -23,17 +23,17 @@ import argparse
 import os
 from pathlib import Path
 
-from sim.cli.arguments import FAILED, add_option, add_path, check_writable, count
+from sim.cli.arguments import FAILED, Options, check_writable, count
 from sim.cli.json_output import add_json, give_json, text_output
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument("recording", metavar="FILE", type=Path, help="recording or HAR file")
     scenario = "replay the session into this scenario; its values are compared with the recording"
-    add_option(parser, "--scenario", scenario, metavar="NAME", required=True)
-    add_option(parser, "--seed", "seed of the scenario", type=count, metavar="N")
+    parser.add_option("--scenario", scenario, metavar="NAME", required=True)
+    parser.add_option("--seed", "seed of the scenario", type=count, metavar="N")
     write = "write a scenario whose values reproduce the recording as closely as possible"
-    add_path(parser, "--write", "FILE", write)
+    parser.add_path("--write", "FILE", write)
     add_json(parser, "the verdicts")
 
 

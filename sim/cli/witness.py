@@ -21,17 +21,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from sim.cli.arguments import FAILED, add_flag, add_path, check_writable
+from sim.cli.arguments import FAILED, Options, check_writable
 from sim.cli.json_output import add_json, give_json, text_output
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     files = "recording, HAR file, or journal; each is checked by itself"
     parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help=files)
-    add_flag(parser, "--list", "list the checks")
+    parser.add_flag("--list", "list the checks")
     add_json(parser, "the verdict")
-    add_path(
-        parser, "--junit", "FILE", "also write JUnit XML, one suite per file, one case per check"
+    parser.add_path(
+        "--junit", "FILE", "also write JUnit XML, one suite per file, one case per check"
     )
 
 

@@ -118,13 +118,13 @@ class RecordedSimulation(Simulation):
         self._frame(_plane(method), client, number, method, "client", message)
         return super().frame(stream, message)
 
-    def hangup(self, stream: int) -> Outcome:
+    def hangup(self, stream: int, *, slow: bool = False) -> Outcome:
         """A client that ends its stream."""
         if stream in self.open_streams:
             method, client, number = self.open_streams.pop(stream)
             ended = {"from": "client", "code": None, "reason": "cancelled"}
             self.writer.close(_plane(method), client, number, ended)
-        return super().hangup(stream)
+        return super().hangup(stream, slow=slow)
 
     def told(self, effects: list[Effect]) -> None:
         """Write what came of an input."""

@@ -29,7 +29,7 @@ from sim.kernel.instants import parse_instant
 from sim.run.client.client import Connection, Http, RpcError
 from sim.testing.control import Control
 from tests.evidence.clients import Clients, Part, base, variant
-from tests.server.processes import Process
+from tests.kit.processes import Process
 
 _SETTLED = 0.05  # seconds without a frame after which no further frame is expected
 

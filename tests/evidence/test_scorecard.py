@@ -116,7 +116,7 @@ def test_observations_name_operations_of_the_contract_and_tests_name_observation
     known = {one.name for one in load_contract().operations}
     for one in observations.catalogue().values():
         assert set(one.operations) <= known, one.name
-    assert set(spec_coverage.load_observed()) <= set(observations.catalogue())
+    assert set(spec_coverage.load("observed")[1]) <= set(observations.catalogue())
 
 
 # ---- what a recording adds

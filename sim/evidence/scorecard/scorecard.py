@@ -221,7 +221,7 @@ def _statements() -> tuple[dict[str, str], dict[str, list[str]]]:
 
 def _observation_tests() -> dict[str, list[str]]:
     try:
-        return spec_coverage.load_observed()
+        return spec_coverage.load("observed")[1]
     except (FileNotFoundError, KeyError):
         return {}
 
