@@ -29,15 +29,11 @@ from tests.journeys import key, order, quiet, retail_order, rpc_trader, trader
 FEED_IMPORTS = """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.streams.feed import EventReaders, KeyedFeed, KeyedStream
 from sim.api.streams.shared_frames import encoded
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.events import Settled
-
-if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 
 """
@@ -170,13 +166,10 @@ def add_a_conformance_rule(house: House) -> None:
 
 def add_a_retail_endpoint(house: House) -> str:
     rpc, messages, handler, test = snippets("A retail endpoint")
-    proto, module = "proto/retail/v1/account_api.proto", "sim/api/retail/account.py"
+    proto, module = "proto/retail/v1/account_api.proto", "sim/api/retail/balances.py"
     house.insert(proto, rpc, after="service RetailAccountAPI {\n")
     house.insert(proto, messages)
     house.insert(module, handler)
-    house.insert(module, "funds_in_use, ", after="from sim.api.retail.balances import ")
-    name = "from sim.api.rendering.retail_numbers import dollars\n"
-    house.insert(module, name, before="from sim.api.retail.balances")
     return test
 
 

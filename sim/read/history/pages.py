@@ -21,7 +21,7 @@ from sim.api.pipeline.inputs import (
     StreamHungUp,
     WebhookAnswered,
 )
-from sim.api.pipeline.named_symbols import symbols_of
+from sim.api.pipeline.requests import symbols_of
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.kernel.branches import Branch, LinePosition, Tree

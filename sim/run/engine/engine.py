@@ -36,8 +36,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import json
 
-from sim.api.pipeline.deferred import Finisher
-from sim.api.pipeline.handler import AnyHandler
+from sim.api.pipeline.handler import AnyHandler, Finisher
 from sim.api.pipeline.inputs import (
     Advanced,
     AnswerDue,
