@@ -19,6 +19,12 @@ GRPC_BOOK = "OrderBookAPI.GetOrderBook"
 GET_ORDER, GET_BOOK, LEDGER = "/v1/order/", "/v1/markets/", "/v1/funding/balance-ledger/download"
 
 
+ORDERS_CSV, TRADES_CSV = "/v1/report/orders/csv", "/v1/report/trades/csv"
+REFUSAL = {"code": 5, "message": "unknown order", "details": []}  # as the exchange plane has it
+BIDS = "answer.body.marketData.bids"
+PADDED = [{"px": {"value": "0.40", "currency": "USD"}, "qty": "5.0000"}]
+
+
 def renamed(row: Line) -> None:
     """An order whose average price has another name."""
     order = row["answer"]["body"]["order"]
@@ -43,8 +49,7 @@ CHANGES = {
         "/v1/trading/orders", "answer.status", "status", 403, status=400
     ),
     "a refusal in the form of another plane": Change(
-        *(GET_ORDER, "answer.body.status", "error form"),
-        *({"code": 5, "message": "unknown order", "details": []}, "answer.body", 404),
+        GET_ORDER, "answer.body.status", "error form", REFUSAL, "answer.body", 404
     ),
     "another content type": Change(GET_ORDER, "answer.headers.content-type", "header", "text/html"),
     "a frame of a socket": Change("marketData", "frame.body.marketData.state", "enum", "OPEN"),
@@ -58,21 +63,15 @@ CHANGES = {
     "a decimal moved behind a leading zero": Change(
         GET_ORDER, "answer.body.order.avgPx.value", "format", "03.7000"
     ),
-    "a padded quantity of a book": Change(
-        *(GET_BOOK, "answer.body.marketData.bids[0].px.value", "format"),
-        [{"px": {"value": "0.40", "currency": "USD"}, "qty": "5.0000"}],
-        "answer.body.marketData.bids",
-    ),
+    "a padded quantity of a book": Change(GET_BOOK, f"{BIDS}[0].px.value", "format", PADDED, BIDS),
     "a state in a line of CSV": Change(
-        *("/v1/report/orders/csv", "answer.body[0].state", "format"),
-        in_report("ORDER_STATE_", "STATE_"),
+        ORDERS_CSV, "answer.body[0].state", "format", in_report("ORDER_STATE_", "STATE_")
     ),
     "an instant in a line of CSV": Change(
         LEDGER, "answer.body[0].update_time", "format", in_report("T18:00:00Z", " 18h")
     ),
     "a column of CSV": Change(
-        *("/v1/report/trades/csv", "answer.body.trade_link_id", "missing name"),
-        in_report("trade_link_id", "link"),
+        TRADES_CSV, "answer.body.trade_link_id", "missing name", in_report("trade_link_id", "link")
     ),
     "a token": Change("/oauth/token", "answer.body.expires_in", "type", "180"),
 }
@@ -204,23 +203,23 @@ def test_a_thousand_equal_differences_are_one_place(tmp_path, capsys, spoil, com
     assert capsys.readouterr().out.count("answer.body.leagues") == 1
 
 
-LINE = '{"recording": 1}\n{"n": 1, "at": '
+FIRST, LINE = '{"recording": 1}\n', '{"n": 1, "at": '
 HOSTILE = {
     "an empty file": ("", ":1: this is not a recording"),
     "no recording": ("{}\n", ":1: this is not a recording"),
     "another version": ('{"recording": 99}\n', ":1: a recording of format 99"),
-    "a line that is none": ('{"recording": 1}\nnonsense\n{}\n', ":2: "),
-    "a line that was cut": (f"{LINE}\n{{}}\n", ":2: "),
-    "a wrong plane": (f'{LINE}"x", "plane": "moon"}}\n', ":2: "),
-    "brackets": ('{"recording": 1}\n' + "[" * 200_000 + "\n", ":2: "),
-    "ten megabytes of nothing": (
-        *('{"recording": 1}\n' + " " * 5_000_000 + "x" * 5_000_000 + "\n", ":2: "),
-    ),
+    "a line that is none": (f"{FIRST}nonsense\n{{}}\n", ":2: "),
+    "a line that was cut": (f"{FIRST}{LINE}\n{{}}\n", ":2: "),
+    "a wrong plane": (f'{FIRST}{LINE}"x", "plane": "moon"}}\n', ":2: "),
+    "brackets": (FIRST + "[" * 200_000 + "\n", ":2: "),
+    "ten megabytes of nothing": (f"{FIRST}{' ' * 5_000_000}{'x' * 5_000_000}\n", ":2: "),
     "neither call nor stream": (
-        *(f'{LINE}"2026-09-08T18:00:00Z", "plane": "auth"}}\n', "line 2: neither"),
+        f'{FIRST}{LINE}"2026-09-08T18:00:00Z", "plane": "auth"}}\n',
+        "line 2: neither",
     ),
     "no instant": (
-        *(f'{LINE}"noon", "plane": "auth", "request": {{"path": "/"}}}}\n', "line 2: at is not"),
+        f'{FIRST}{LINE}"noon", "plane": "auth", "request": {{"path": "/"}}}}\n',
+        "line 2: at is not an instant",
     ),
 }
 

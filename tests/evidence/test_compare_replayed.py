@@ -13,7 +13,7 @@ from tests.evidence.conftest import differences
 from tests.evidence.in_process import record
 from tests.evidence.lines import Change, Line, called, frames, in_report, lines, put
 from tests.evidence.session import recorded
-from tests.evidence.test_compare_contract import CHANGES
+from tests.evidence.test_compare_contract import CHANGES, LEDGER
 from tests.journeys import firm, key, trader
 from tests.reading import CHOSEN
 
@@ -56,6 +56,7 @@ def swapped(rows: list[Line]) -> None:
     first["frame"], second["frame"] = second["frame"], first["frame"]
 
 
+EXECUTIONS_CSV = "/v1/report/executions/csv"
 VALUES = {
     "a decimal is moved": Change("/v1/order/", "answer.body.order.price.value", "value", "4.00"),
     "a number is another": Change("/v1/order/", "answer.body.order.quantity", "value", 6),
@@ -67,12 +68,10 @@ VALUES = {
     ),
     "a price level is gone": Change("/v1/orderbook/", "answer.body.bids[1]", "value"),
     "a number in a line of CSV": Change(
-        *("/v1/report/executions/csv", "answer.body[0].order.price", "value"),
-        in_report(",35,", ",36,"),
+        EXECUTIONS_CSV, "answer.body[0].order.price", "value", in_report(",35,", ",36,")
     ),
     "an amount of the ledger": Change(
-        *("/v1/funding/balance-ledger/download", "answer.body[0].description", "value"),
-        in_report("opening", "closing"),
+        LEDGER, "answer.body[0].description", "value", in_report("opening", "closing")
     ),
     "a value in a frame": Change(
         "update", "frame.body.update.executions[0].order.price", "value", "36"

@@ -93,21 +93,20 @@ def ladder(assumption: Assumption, entries: list[RecordedLine], length: int) -> 
     return sorted(value for value in values if value >= assumption.least)
 
 
-def _distances(entries: list[RecordedLine]) -> Iterator[int]:
-    """Yield the distances between lines of the recording, the longest first."""
-    instants = sorted(
-        {_instant(entry.answer.now) for entry in entries if entry.answer and entry.answer.now}
-    )
-    gaps = {after - before for before, after in pairwise(instants)}
-    yield from sorted(gaps, reverse=True)[:_DISTANCES_MAX]
+def _distances(entries: list[RecordedLine]) -> list[int]:
+    """Return the distances between lines of the recording, the longest first."""
+    gaps = {after - before for before, after in pairwise(sorted(_instants(entries)))}
+    return sorted(gaps, reverse=True)[:_DISTANCES_MAX]
 
 
 def session_length(entries: list[RecordedLine]) -> int:
     """Return the time from the first known instant to the last, in nanoseconds."""
-    instants = [
-        _instant(entry.answer.now) for entry in entries if entry.answer and entry.answer.now
-    ]
+    instants = _instants(entries)
     return max(instants) - min(instants) if instants else 0
+
+
+def _instants(entries: list[RecordedLine]) -> set[int]:
+    return {_instant(entry.answer.now) for entry in entries if entry.answer and entry.answer.now}
 
 
 def _instant(text: str) -> int:

@@ -23,7 +23,6 @@ from sim.evidence.replay.identities import Unmatched
 from sim.evidence.replay.player import RecordedSession
 from sim.evidence.replay.service_clock import ServiceClock
 from sim.evidence.replay.session_comparison import SessionComparison
-from sim.evidence.validation.answers import NoEvidence
 from sim.evidence.validation.difference import Misfit
 from sim.run.client.client import RpcError
 from sim.run.simulation import Simulation, asked_to_begin
@@ -172,11 +171,7 @@ class ReplayTrial(SessionComparison):
     def _contract_differences(self, event: RecordedEvent) -> list[Misfit] | None:
         silent, n = self._session.silent, event.entry.n
         if n not in silent:
-            try:
-                self._checker.check(event)
-                silent[n] = False
-            except NoEvidence:
-                silent[n] = True
+            silent[n] = super()._contract_differences(event) is None
         return None if silent[n] else []
 
     def _contract_violations(self, event: RecordedEvent, own: RecordedMessage) -> list[Misfit]:

@@ -274,13 +274,13 @@ class _NumberRange:
     def allowed(self) -> Range:
         """Return the range of values that fit, widened by what clocks cannot tell apart."""
         if self._now <= 0:  # a number such as 0 or -1 that means none or never
-            found = self._above()
-            self.is_special = found.low == found.high
+            reach = self._above()
+            self.is_special = reach.low == reach.high
         else:
-            found = self._around()
+            reach = self._around()
         if self.is_special or not self.span:
-            return found
-        low, high, grain = found.low, found.high, self.grain
+            return reach
+        low, high, grain = reach.low, reach.high, self.grain
         return Range(
             None if low is None else max(self._least, low - grain),
             None if high is None else high + grain,

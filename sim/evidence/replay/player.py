@@ -37,8 +37,8 @@ _ENCODER = json.Encoder(decimal_format="number")
 
 
 class RecordedSession(Struct, frozen=True):
-    """The lines of a recording, the scenario into which they are replayed, and the service's clock
-    over them.
+    """The lines of a recording, the scenario into which they are replayed, and the clock of the
+    service that answered them.
     """
 
     scenario: Scenario

@@ -44,8 +44,8 @@ class WitnessCheck:
     def contradict(
         self, text: str, evidence: Iterable[int], stream: ObservedStream | None = None
     ) -> None:
-        """Report a contradiction; on a stream at the end, unless a fault has disturbed the stream
-        by then.
+        """Report a contradiction. One on a stream is reported at the end, and only if no fault
+        has disturbed the stream by then.
         """
         lines = sorted(set(evidence))[:EVIDENCE_MAX]
         if stream is not None:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qsl
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from sim.contract.contract import Operation
 from sim.evidence.recording.files import RecordedLine
@@ -38,8 +38,8 @@ class ObservedStream(Struct, eq=False):
     operation: Operation
     client: str
     began: Seen
-    request: dict[str, Any] = field(default_factory=dict)
-    subscriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    request: dict[str, Any] = {}
+    subscriptions: dict[str, dict[str, Any]] = {}
     disturbed: bool = False
 
     def note_request(self, body: Any) -> None:

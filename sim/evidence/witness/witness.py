@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, to_builtins
 
 from sim.evidence.recording.reading import read_recording, uncollected
 from sim.evidence.witness import journal
@@ -29,7 +29,7 @@ class CheckVerdict(Struct):
     """What one check found. `count` counts all contradictions; the first hundred are listed."""
 
     applied: int = 0
-    contradictions: list[Contradiction] = field(default_factory=list)
+    contradictions: list[Contradiction] = []
     count: int = 0
     cannot_tell: int = 0
 
@@ -48,7 +48,7 @@ class Witness(Struct):
 
     checks: dict[str, CheckVerdict]
     observations: int = 0
-    illegible: list[int] = field(default_factory=list)
+    illegible: list[int] = []
 
     @property
     def contradictions(self) -> list[Contradiction]:
