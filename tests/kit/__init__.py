@@ -9,7 +9,7 @@
 """
 
 from tests.kit.bodies import APPLICATION, PERSON, order, retail_order, usd
-from tests.kit.desk import FEW_GAMES, Desk, begin
+from tests.kit.desk import FEW_GAMES, Desk, begin, refused
 from tests.kit.journals import JournalReader
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "JournalReader",
     "begin",
     "order",
+    "refused",
     "retail_order",
     "usd",
 ]

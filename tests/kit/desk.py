@@ -15,8 +15,11 @@ retail keys, one for each account. Who needs another identity uses the clients o
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, BinaryIO
+
+import pytest
 
 from sim import Simulation, load_scenario
 from sim.api.pipeline.inputs import Outcome
@@ -29,7 +32,7 @@ from sim.core.model.quantities import CASH_SCALE
 from sim.core.service.rate_limits import LIMITS
 from sim.core.trading.trading import Trading
 from sim.kernel.instants import Instant, parse_instant
-from sim.run.client.client import Connection, Http, Response, Rpc
+from sim.run.client.client import Connection, Http, Response, Rpc, RpcError
 from tests.kit.bodies import order, retail_order
 from tests.kit.journals import JournalReader
 
@@ -66,6 +69,14 @@ def begin(
         for name in LIMITS:
             desk.core.rate_limits.replace(name, "off")
     return desk
+
+
+@contextmanager
+def refused(code: int) -> Iterator[None]:
+    """Expect that a gRPC call is refused with a status."""
+    with pytest.raises(RpcError) as error:
+        yield
+    assert error.value.code == code
 
 
 class Client(Http):
@@ -304,6 +315,13 @@ class Desk(Connection):
     def operate(self, action: str, subject: str = "", /, **body: Any) -> Outcome:
         """The outcome of an operator's action; its effects are delivered."""
         return self.absorb(self.simulation.control(action, subject, body))
+
+    def order_as(
+        self, name: str, instrument: Instrument | str, side: str, price: str, qty: object = 1
+    ) -> Outcome:
+        """An order that the operator enters for somebody: "maker", "taker" or a participant."""
+        body = {"symbol": _symbol(instrument), "side": side, "price": price, "qty": str(qty)}
+        return self.operate("order.place", **{"as": name, **body})
 
     def assume(self, name: str, value: object) -> None:
         """Set an assumption."""
