@@ -35,7 +35,7 @@ class Whole(Desk):
         games = self.games = self.core.reference.generated
         self.touched = [games.symbols_of(games.slugs[number])[0] for number in (50, 60, 75)]
         for by, side in (("maker", "buy"), ("taker", "sell")):
-            self.order_as(by, self.touched[0], side, "0.40", 10)
+            self.place_as(by, self.touched[0], side, "0.40", 10)
         self.move(self.touched[1], "HALTED")
         score = {"home_score": 1, "away_score": 0, "period": "T3", "live": True}
         self.operate("event.update", games.slugs[75], **score)
@@ -303,7 +303,7 @@ class Steps(Desk):
 
     def trade(self, symbol: str, contracts: int) -> None:
         for by, side in (("maker", "buy"), ("taker", "sell")):
-            self.order_as(by, symbol, side, "0.50", contracts)
+            self.place_as(by, symbol, side, "0.50", contracts)
 
     def look(self) -> None:
         """Lists are those of their rows, and rows are what somebody sees who never looked."""

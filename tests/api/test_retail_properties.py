@@ -287,8 +287,8 @@ def traded(done: list[tuple[int, int, int]]) -> tuple[RetailWorld, list[tuple[in
     told = []
     for wait, cents, quantity in done:
         retail.advance(f"{wait}s")
-        retail.order_as("maker", WHOLE, "sell", f"0.{cents}", quantity)
-        retail.order_as("taker", WHOLE, "buy", f"0.{cents}", quantity)
+        retail.place_as("maker", WHOLE, "sell", f"0.{cents}", quantity)
+        retail.place_as("taker", WHOLE, "buy", f"0.{cents}", quantity)
         told.append((retail.now // 10**9, cents, quantity))
     return retail, told
 

@@ -249,7 +249,7 @@ def test_a_trade_is_captured_once_and_again_when_it_clears(
 def test_the_other_side_of_a_trade_stays_anonymous(world: Desk, instrument: Instrument) -> None:
     stream = trades(world)
     world.place(instrument, "buy", 40)
-    world.order_as("taker", instrument, "sell", "0.40")
+    world.place_as("taker", instrument, "sell", "0.40")
     (report,) = stream.take()[0].trade_capture_reports
     assert report.passive.order.account == world.firm.users[0].account
     assert report.aggressor.order.account == ""
@@ -311,9 +311,9 @@ def test_a_replay_of_trades_leaves_out_those_between_others(
 ) -> None:
     start = world.now
     for name, side in (("maker", "buy"), ("taker", "sell")):
-        world.order_as(name, instrument, side, "0.40", 2)
+        world.place_as(name, instrument, side, "0.40", 2)
     world.place(instrument, "buy", 40, user=0)
-    world.order_as("taker", instrument, "sell", "0.40")
+    world.place_as("taker", instrument, "sell", "0.40")
     _, own = world.trading.trades
     assert reports(trades(world, resume_time=start)) == [(own.id, TradeState.NEW)]
 

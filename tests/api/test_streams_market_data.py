@@ -248,7 +248,7 @@ def test_equal_subscriptions_share_one_frame(world: Desk, instrument: Instrument
     for _ in range(5):
         books(world, instrument.symbol)
     books(world, instrument.symbol, depth=1)
-    outcome = world.order_as("maker", instrument, "buy", "0.30")
+    outcome = world.place_as("maker", instrument, "buy", "0.30")
     frames = [effect.frame for effect in outcome.effects if hasattr(effect, "frame")]
     assert len(frames) == 6
     assert len({id(frame) for frame in frames}) == 2
@@ -467,7 +467,7 @@ def test_both_streams_carry_the_same_bytes(
 ) -> None:
     talk(talker, subscribe=wire.SubscribeCommand(symbols=[instrument.symbol]))
     books(world, instrument.symbol)
-    outcome = world.order_as("maker", instrument, "buy", "0.30")
+    outcome = world.place_as("maker", instrument, "buy", "0.30")
     first, second = (effect.frame for effect in outcome.effects if hasattr(effect, "frame"))
     assert first is second
 

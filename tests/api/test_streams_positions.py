@@ -148,7 +148,7 @@ def test_a_replay_from_any_message_over_several_trade_days_tells_what_was_told_l
 def test_a_position_that_two_users_share_is_told_once_at_the_beginning() -> None:
     world = twins("assumptions: {stream.position_change_snapshot: true}\n")
     for name, side in (("maker", "sell"), ("firms/twin/users/ann", "buy")):
-        world.order_as(name, "one", side, "0.40")
+        world.place_as(name, "one", side, "0.40")
     twin = firm(world.simulation, 1)
     stream = world.rpc(twin, twin.users[0].name).stream(
         "DropCopyAPI.CreatePositionChangeSubscription",

@@ -111,7 +111,7 @@ def add_an_endpoint(house: House) -> str:
     house.insert(proto, messages)
     house.insert("sim/api/exchange/market_data.py", handler)
     scopes = "        OrderBookAPI.GetOrderBook OrderBookAPI.GetBBO"
-    house.insert("tests/oracles/test_scopes.py", " OrderBookAPI.GetSpread", after=scopes)
+    house.insert("tests/spec/test_scopes.py", " OrderBookAPI.GetSpread", after=scopes)
     return test
 
 
@@ -146,16 +146,14 @@ def date_a_rule(house: House) -> None:
 
 
 def add_a_step(house: House) -> None:
-    body, function, row, described = snippets("A step")
+    body, function, described = snippets("A step")
     steps = "sim/world/format/steps.py"
     house.insert(steps, f"{body}\n\n", before="class When(Struct, frozen=True, kw_only=True):\n")
     key = "    clear: ClearStep | None = None\n"
     house.insert(steps, key, before="    settle: SettleStep | None = None\n")
-    markets, actions = "sim/run/actors/operator/markets.py", "sim/run/actors/operator/actions.py"
-    house.insert(markets, function)
+    markets = "sim/run/actors/operator/markets.py"
+    house.insert(markets, f"{function}\n\n", before='@operator_action("trade.bust"')
     house.insert(markets, "ClearStep, ", after="from sim.world.format.steps import CancelStep, ")
-    house.insert(actions, f"{indent(row.rstrip(), '    ')},\n", before='    Action("trade.bust"')
-    house.insert(actions, "    ClearStep,\n", before="    SettleStep,\n    StateStep,\n")
     house.insert("fixtures/control-reference.json", described, before='  "GET /clock": {\n')
 
 
@@ -196,9 +194,9 @@ def add_a_stream(house: House) -> str:
     house.insert(hub, name, before="from sim.api.streams.stream_faults import")
     scopes = "        DropCopyAPI.CreateInstrumentStateChangeSubscription"
     scope = " DropCopyAPI.CreateSettlementSubscription"
-    house.insert("tests/oracles/test_scopes.py", scope, after=scopes)
+    house.insert("tests/spec/test_scopes.py", scope, after=scopes)
     house.insert("docs/reference/streams.md", described, before="| `StreamRFQEvents` |")
-    beginnings = "tests/oracles/test_stream_beginnings.py"
+    beginnings = "tests/spec/test_stream_beginnings.py"
     house.insert(beginnings, indent(beginning, "    "), before='    "`StreamRFQEvents`": (')
     return test
 
@@ -224,12 +222,11 @@ def add_a_webhook_type(house: House) -> str:
 
 
 def add_an_invariant(house: House) -> None:
-    check, row, spoil, broken = snippets("An invariant")
+    check, row, spoil = snippets("An invariant")
     invariants, breaks = "sim/core/invariants.py", "tests/search/test_broken_invariants.py"
     house.insert(invariants, f"{check}\n\n", before="class Invariant(NamedTuple):\n")
     house.insert(invariants, f"    {row}", before='    "books": Invariant(\n')
-    house.insert(breaks, f"{spoil}\n\n", before="BREAKS = [\n")
-    house.insert(breaks, f"{indent(broken.rstrip(), '    ')},\n", after="BREAKS = [\n")
+    house.insert(breaks, f"{spoil}\n\n", before="def begun() -> Simulation:\n")
 
 
 @pytest.mark.long
@@ -251,6 +248,6 @@ def test_the_changes_of_the_page_work_as_described(tmp_path: Path) -> None:
     judged = "tests/read/test_judge.py::test_a_rule_is_kept_by_a_good_client_and_broken_by_a_bad_one[client-order-ids]"
     files = (
         *("tests/test_ten_changes.py", "tests/search/test_broken_invariants.py", judged),
-        *("tests/oracles/test_scopes.py", "tests/oracles/test_stream_beginnings.py"),
+        *("tests/spec/test_scopes.py", "tests/spec/test_stream_beginnings.py"),
     )
     house.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not soak", *files)

@@ -162,7 +162,7 @@ def _dormant_flags(index: MarketIndex, criteria: _Criteria) -> Iterator[Flags]:
     for name, *bounds in criteria.dates:
         key = catalogue.market_key(_FIELDS[name])
         if key is not None:
-            yield flags_of(key.between(*bounds), count)
+            yield key.within(*bounds)
     if criteria.alike:
         yield catalogue.markets_where(
             lambda market: all(test(instruments.require(market.slug)) for test in criteria.alike),

@@ -18,7 +18,7 @@ from sim.api.gateway.market_index import MarketIndex
 from sim.contract.messages.gateway_v1 import Event, Market, Tag
 from sim.core.exchange import Exchange
 from sim.core.model.reference_data import Flags
-from sim.kernel.indexes.ordered_index import OrderedIndex, both, flags_of, pick
+from sim.kernel.indexes.ordered_index import KeyIndex, both, flags_of, pick
 
 Test = Callable[[Event], bool]
 Bounds = tuple[Any, Any]
@@ -91,25 +91,25 @@ def events_between(index: MarketIndex, name: str, bounds: Bounds) -> Iterator[Fl
     """Yield flags of the events whose named date lies within the bounds; none without bounds."""
     key = index.catalogue.event_key(name)
     if key is not None and bounds != (None, None):
-        yield flags_of(key.between(*bounds), len(index.catalogue.events))
+        yield key.within(*bounds)
 
 
 # ---- pages
 
 
-def event_keys(index: MarketIndex, names: Iterable[str]) -> list[OrderedIndex]:
+def event_keys(index: MarketIndex, names: Iterable[str]) -> list[KeyIndex]:
     """Return the sort keys of events; names without a key are ignored."""
     keys = (_event_key(index, folded(name)) for name in names)
     return [key for key in keys if key is not None]
 
 
-def _event_key(index: MarketIndex, name: str) -> OrderedIndex | None:
+def _event_key(index: MarketIndex, name: str) -> KeyIndex | None:
     aspect = SORTED_BY.get(name)
     return index.catalogue.event_key(name) if aspect is None else index.of(aspect).events
 
 
 def event_page(
-    index: MarketIndex, flags: Flags, order: tuple[list[OrderedIndex], bool], request: Any
+    index: MarketIndex, flags: Flags, order: tuple[list[KeyIndex], bool], request: Any
 ) -> list[Event]:
     """Return the page of the flagged events that a request asks for, as they are now.
 

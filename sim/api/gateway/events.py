@@ -37,7 +37,7 @@ from sim.core.catalogue.assumptions import PARTNER_GAME_IDS, PARTNER_SIDES
 from sim.core.exchange import Exchange
 from sim.core.model.reference_data import EVENT_FIELDS, Flags
 from sim.core.model.refusals import NotFound, cut
-from sim.kernel.indexes.ordered_index import flags_of, neither
+from sim.kernel.indexes.ordered_index import neither
 
 _TRADED = ("volume", "volume24hr", "volume1wk", "liquidity", "openinterest", "updatedat")
 _KEYS = (*EVENT_FIELDS, *_TRADED)
@@ -177,16 +177,14 @@ def _on_dates(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[F
 
 def _changing_filters(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[Flags]:
     """Yield flags for each filter on properties that trading and the game change."""
-    count = len(index.catalogue.events)
     for name, aspect in _SWITCHES.items():
         if (asked := getattr(request, name)) is not None:
             yield index.of(aspect).events.among(asked)
     if request.period:
-        period = request.period
-        yield flags_of(index.of(PERIOD).events.between(period, period), count)
+        yield index.of(PERIOD).events.among(request.period)
     low, high = request.finished_timestamp_min, request.finished_timestamp_max
     if low is not None or high is not None:
-        yield flags_of(index.of(FINISHED).events.between(low, high), count)
+        yield index.of(FINISHED).events.within(low, high)
     if request.liquidity_min is not None or request.liquidity_max is not None:
         yield index.of(RESTING).events.within(request.liquidity_min, request.liquidity_max)
     if request.volume_min is not None or request.volume_max is not None:

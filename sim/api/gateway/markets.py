@@ -19,7 +19,7 @@ from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import LIQUIDITY, Period
 from sim.core.model.reference_data import MARKET_FIELDS, Flags
 from sim.core.model.refusals import NotFound, cut
-from sim.kernel.indexes.ordered_index import OrderedIndex, both, flagged, flags_of, pick
+from sim.kernel.indexes.ordered_index import KeyIndex, both, flagged, flags_of, pick
 
 _VOLUMES = ("volume", "volumenum", "volume24hr", "volume1wk", "volume1mo", "volume1yr")
 _KEYS = (*MARKET_FIELDS, *_VOLUMES, "updatedat")
@@ -44,7 +44,7 @@ def list_markets(exchange: Exchange, request: wire.ListMarketsRequest) -> wire.L
     return wire.ListMarketsResponse(markets=markets)
 
 
-def _key(index: MarketIndex, name: str) -> OrderedIndex | None:
+def _key(index: MarketIndex, name: str) -> KeyIndex | None:
     aspect = SORTED_BY.get(name) if name in _KEYS else None
     return index.catalogue.market_key(name) if aspect is None else index.of(aspect).markets
 
@@ -100,7 +100,7 @@ def _on_dates(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[
             continue  # the first one to ask for a key waits for it
         key = index.catalogue.market_key(folded(name))
         if key is not None:
-            yield flags_of(key.between(low, high), len(index.catalogue.rows))
+            yield key.within(low, high)
 
 
 def _on_slugs(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
