@@ -13,10 +13,10 @@ import pytest
 
 from sim.read.history import pages
 from sim.read.history.history import History
-from sim.run.client.client import connect
 from sim.testing.control import ControlError
 from tests.api.test_synchronous_orders import slow, synchronous
 from tests.journeys import key, quiet
+from tests.kit import Desk
 from tests.kit.streams import orders
 
 MINE = {"symbol": "mine", "tick_size": "0.01", "state": "OPEN"}
@@ -258,7 +258,7 @@ def test_the_fixture_reads_history(exchange):
 
 
 def test_a_hang_up_comes_of_the_opening_and_of_nothing_once_the_stream_is_over(quickstart) -> None:
-    stream = orders(connect(quickstart))
+    stream = orders(Desk(quickstart))
     opened = quickstart.seq
     for caused_by in (opened, None):  # the second finds no stream of this number
         quickstart.hangup(stream.number)
@@ -267,7 +267,7 @@ def test_a_hang_up_comes_of_the_opening_and_of_nothing_once_the_stream_is_over(q
 
 
 def test_an_answer_that_has_to_leave_comes_of_the_call_that_it_answers(quickstart) -> None:
-    world = connect(quickstart)
+    world = Desk(quickstart)
     slow(world, "2s")
     client = world.retail(key(quickstart))
     parked = client.post("/v1/orders", json=synchronous(quiet(quickstart)), wait=False)
