@@ -8,9 +8,9 @@ import pytest
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.run.actors.operator.views import view as read_view
-from sim.run.client.client import Response, RpcError, Stream
+from sim.run.client.client import Response, Stream
 from tests.journeys import order
-from tests.kit import Desk
+from tests.kit import Desk, refused
 
 
 def choose(world: Desk, value: str) -> None:
@@ -47,18 +47,17 @@ def test_a_session_that_is_no_stream_of_the_account_is_refused(world: Desk, rule
     _, mine = follow(world)
     _, others = follow(world, 1)
     for session in ("nonsense", others):
-        refused = enter(world, session)
-        assert refused.status == 400 and refused.json()["message"].startswith("session_id")
+        answer = enter(world, session)
+        assert answer.status == 400 and answer.json()["message"].startswith("session_id")
     body = order(quiet_instrument(world), "buy", 30, 1, sessionId="nonsense")
-    refused = world.trader().post("/v1/trading/orders/list", json={"requests": [body]})
-    assert refused.json()["message"].startswith("requests[0].session_id")
+    answer = world.trader().post("/v1/trading/orders/list", json={"requests": [body]})
+    assert answer.json()["message"].startswith("requests[0].session_id")
     assert world.trader().post("/v1/trading/orders/preview", json={"request": body}).status == 400
     request = wire.InsertOrderRequest(
         type=2, side=1, symbol=str(body["symbol"]), order_qty=1, price=1, session_id="nonsense"
     )
-    with pytest.raises(RpcError) as error:
+    with refused(3):
         world.rpc_trader().call("OrderEntryAPI.InsertOrder", request)
-    assert error.value.code == 3
     assert open_ids(world) == []
     assert enter(world, mine).status == 200
     choose(world, "ignore")

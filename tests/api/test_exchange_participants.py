@@ -172,7 +172,7 @@ def test_no_token_is_journalled_over_either_protocol(world: Desk) -> None:
 def test_a_fault_for_a_participant_strikes_the_participants_own_token(world: Desk) -> None:
     token = token_of(grant(world))
     match = {"operation": "GetOpenOrders", "caller": world.firm.users[0].name}
-    world.simulation.control("fault.add", "", {"match": match, "act": {"status": 503}})
+    world.operate("fault.add", match=match, act={"status": 503})
     assert bearing(world, token).get("/v1/trading/orders/open").status == 503
 
 

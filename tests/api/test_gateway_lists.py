@@ -85,29 +85,10 @@ class Lists(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 23), price=st.sampled_from(["0.40", "0.45"]), crosses=st.booleans())
     def trade(self, number: int, price: str, crosses: bool) -> None:
-        self.attempt(
-            "order.place",
-            "",
-            {
-                "as": "maker",
-                "symbol": self.symbol(number),
-                "side": "buy",
-                "price": price,
-                "qty": "10",
-            },
-        )
-        if crosses:
-            self.attempt(
-                "order.place",
-                "",
-                {
-                    "as": "taker",
-                    "symbol": self.symbol(number),
-                    "side": "sell",
-                    "price": price,
-                    "qty": "4",
-                },
-            )
+        sides = [("maker", "buy", "10"), ("taker", "sell", "4")]
+        for name, side, qty in sides if crosses else sides[:1]:
+            body = {"symbol": self.symbol(number), "side": side, "price": price, "qty": qty}
+            self.attempt("order.place", "", {"as": name, **body})
 
     @rule(number=st.integers(0, 23), state=st.sampled_from(["HALTED", "CLOSED", "OPEN"]))
     def move(self, number: int, state: str) -> None:

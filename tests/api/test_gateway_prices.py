@@ -188,7 +188,7 @@ def test_seconds_without_a_tick_carry_the_close_forward(prices: Desk) -> None:
     start = now(prices)
     for wait, price in (("0s", "100.5"), ("3s", "102"), ("0s", "101"), ("2s", "99.25")):
         prices.advance(wait)
-        prices.simulation.control("price.tick", "crypto:by-hand", {"price": price})
+        prices.operate("price.tick", "crypto:by-hand", price=price)
     candles = series(prices, assets="crypto:by-hand", bucket="1S", start=start - 10)["candles"]
     assert [
         (

@@ -89,10 +89,10 @@ def test_rungs_of_one_reading_are_directional_and_one_of_many_answers_excludes_t
 def test_an_event_is_reported_on_by_its_number_as_by_its_slug(world: Desk) -> None:
     game = world.gateway.read("/v1/events", "events", 0, limit=1)
     for name, live in ((str(game["id"]), True), (game["slug"], False)):
-        told = world.simulation.control("event.update", name, {"live": live}).value
+        told = world.operate("event.update", name, live=live).value
         assert (told["slug"], told["live"]) == (game["slug"], live)
     with pytest.raises(NotFound):
-        world.simulation.control("event.update", "99999999", {"live": True})
+        world.operate("event.update", "99999999", live=True)
 
 
 def test_what_is_unknown_is_not_found(world: Desk) -> None:

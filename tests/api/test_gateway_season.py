@@ -35,24 +35,11 @@ class Whole(Desk):
         games = self.games = self.core.reference.generated
         self.touched = [games.symbols_of(games.slugs[number])[0] for number in (50, 60, 75)]
         for by, side in (("maker", "buy"), ("taker", "sell")):
-            self.simulation.control(
-                "order.place",
-                "",
-                {"as": by, "symbol": self.touched[0], "side": side, "price": "0.40", "qty": "10"},
-            )
-        self.simulation.control("instrument.state", self.touched[1], {"state": "HALTED"})
-        self.simulation.control(
-            "event.update",
-            games.slugs[75],
-            {"home_score": 1, "away_score": 0, "period": "T3", "live": True},
-        )
-        entry = {
-            "symbol": "by-hand",
-            "event": games.slugs[70],
-            "question": "Will it rain?",
-            "state": "OPEN",
-        }
-        self.simulation.control("instrument.create", "", entry)
+            self.place_as(by, self.touched[0], side, "0.40", 10)
+        self.move(self.touched[1], "HALTED")
+        score = {"home_score": 1, "away_score": 0, "period": "T3", "live": True}
+        self.operate("event.update", games.slugs[75], **score)
+        self.listed("by-hand", event=games.slugs[70], question="Will it rain?")
         self.advance(later)
         slugs = [event.slug for event in self.core.reference.events]
         slugs[self.core.reference.base :] = []
@@ -316,8 +303,7 @@ class Steps(Desk):
 
     def trade(self, symbol: str, contracts: int) -> None:
         for by, side in (("maker", "buy"), ("taker", "sell")):
-            body = {"as": by, "symbol": symbol, "side": side, "price": "0.50"}
-            self.operate("order.place", "", **body, qty=str(contracts))
+            self.place_as(by, symbol, side, "0.50", contracts)
 
     def look(self) -> None:
         """Lists are those of their rows, and rows are what somebody sees who never looked."""

@@ -19,9 +19,7 @@ Prepare = Callable[[Desk], None]
 
 
 def _fault(world: Desk) -> None:
-    world.simulation.control(
-        "fault.add", "", {"match": {"operation": "InsertOrder"}, "act": {"status": 502}}
-    )
+    world.operate("fault.add", match={"operation": "InsertOrder"}, act={"status": 502})
 
 
 def _maintenance(world: Desk) -> None:

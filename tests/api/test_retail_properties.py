@@ -287,28 +287,8 @@ def traded(done: list[tuple[int, int, int]]) -> tuple[RetailWorld, list[tuple[in
     told = []
     for wait, cents, quantity in done:
         retail.advance(f"{wait}s")
-        retail.operate(
-            "order.place",
-            "",
-            **{
-                "as": "maker",
-                "symbol": WHOLE,
-                "side": "sell",
-                "price": f"0.{cents}",
-                "qty": str(quantity),
-            },
-        )
-        retail.operate(
-            "order.place",
-            "",
-            **{
-                "as": "taker",
-                "symbol": WHOLE,
-                "side": "buy",
-                "price": f"0.{cents}",
-                "qty": str(quantity),
-            },
-        )
+        retail.place_as("maker", WHOLE, "sell", f"0.{cents}", quantity)
+        retail.place_as("taker", WHOLE, "buy", f"0.{cents}", quantity)
         told.append((retail.now // 10**9, cents, quantity))
     return retail, told
 

@@ -54,7 +54,7 @@ def combo(world: Desk, sides: str = "BBS") -> dict[str, Any]:
 
 
 def settle(world: Desk, symbol: str, price: str) -> None:
-    world.simulation.control("instrument.settle", symbol, {"price": price})
+    world.settle(symbol, price)
 
 
 # ---- combos
@@ -580,10 +580,8 @@ def test_a_trade_that_cannot_be_paid_changes_nothing_and_ends_the_quote(world: D
     accept(world, quote_id)
     confirm(world, quote_id)
     trading = world.trading
-    world.simulation.control(
-        "account.fund",
-        account(world),
-        {"amount": f"-{trading.buying_power(account(world)) // DOLLAR}"},
+    world.operate(
+        "account.fund", account(world), amount=f"-{trading.buying_power(account(world)) // DOLLAR}"
     )
     world.advance("1s")
     assert statuses(world) == ["DELETED"]

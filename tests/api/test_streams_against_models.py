@@ -217,7 +217,7 @@ def test_frames_fare_under_faults_as_in_the_model(seed: int) -> None:
                 delay = span if effect == "delay" else 0
                 model.send(at, world.now, effect, delay)
             for fault in struck:
-                world.simulation.control("fault.remove", fault, {})
+                world.operate("fault.remove", fault)
         for model, stream in zip(models, streams, strict=True):
             numbers = [
                 placed.index(execution.order.id)
@@ -373,7 +373,7 @@ class Funds:
 
     def move(self) -> None:
         account, amount = self.rng.choice(self.accounts), self.rng.choice(("5", "0.01", "-1"))
-        control = self.world.simulation.control("account.fund", account, {"amount": amount})
+        control = self.world.operate("account.fund", account, amount=amount)
         made = self.world.absorb(control).value["transaction"]
         kind = "WITHDRAWAL" if amount == "-1" else "DEPOSIT"
         change = {"id": made, "account": account, "type": kind, "at": self.world.now}

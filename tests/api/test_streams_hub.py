@@ -334,8 +334,7 @@ def test_maintenance_ends_every_stream_after_it_has_heard_of_the_cancels(
 def test_a_tester_ends_a_stream_by_its_id(world: Desk) -> None:
     stream = orders(world)
     (shown,) = world.simulation.streams()
-    outcome = world.simulation.control("stream.close", str(shown["id"]), {})
-    world.deliver(outcome.effects)
+    world.operate("stream.close", str(shown["id"]))
     assert stream.end == (14, "closed by the tester")
     assert world.simulation.streams() == []
 
@@ -448,20 +447,15 @@ def test_late_frames_come_before_the_end_of_their_stream(
 @pytest.mark.spec("S7.2-6")
 def test_an_injected_fault_revokes_or_drops_a_stream(world: Desk, instrument: Instrument) -> None:
     first = orders(world)
-    world.simulation.control(
-        "fault.add", "", {"match": {"plane": "stream"}, "act": {"revoke": True}, "times": 1}
-    )
+    world.operate("fault.add", match={"plane": "stream"}, act={"revoke": True}, times=1)
     world.place(instrument, "buy", 30)
     assert first.end == REVOKED
     second = orders(world)
-    world.simulation.control(
+    world.operate(
         "fault.add",
-        "",
-        {
-            "match": {"plane": "stream"},
-            "act": {"code": 14, "message": "stream dropped"},
-            "times": 1,
-        },
+        match={"plane": "stream"},
+        act={"code": 14, "message": "stream dropped"},
+        times=1,
     )
     world.place(instrument, "buy", 31)
     assert second.end == (14, "stream dropped")

@@ -12,14 +12,12 @@ from sim.core.model.instrument import Instrument
 from sim.kernel.instants import parse_instant
 from sim.run.client.client import RpcError, Stream
 from tests.journeys import firm
-from tests.kit import Desk
+from tests.kit import Desk, refused
 from tests.kit.streams import instruments, position_changes, twins
 
 
 def settle(world: Desk, instrument: Instrument, price: str = "1") -> None:
-    world.deliver(
-        world.simulation.control("instrument.settle", instrument.symbol, {"price": price}).effects
-    )
+    world.settle(instrument, price)
 
 
 def changes(stream: Stream) -> list[wire.PositionChange]:
@@ -150,8 +148,7 @@ def test_a_replay_from_any_message_over_several_trade_days_tells_what_was_told_l
 def test_a_position_that_two_users_share_is_told_once_at_the_beginning() -> None:
     world = twins("assumptions: {stream.position_change_snapshot: true}\n")
     for name, side in (("maker", "sell"), ("firms/twin/users/ann", "buy")):
-        body = {"as": name, "symbol": "one", "side": side, "price": "0.40", "qty": "1"}
-        world.deliver(world.simulation.control("order.place", "", body).effects)
+        world.place_as(name, "one", side, "0.40")
     twin = firm(world.simulation, 1)
     stream = world.rpc(twin, twin.users[0].name).stream(
         "DropCopyAPI.CreatePositionChangeSubscription",
@@ -250,9 +247,8 @@ def test_entry_types_filter_and_internal_ones_are_aborted(
     assert {entry.entry_type for entry in deposits} <= {LedgerEntryType.DEPOSIT}
     fills = entries(ledger(world, resume_time=start, entry_types=[LedgerEntryType.ORDER_EXECUTION]))
     assert [entry.symbol for entry in fills] == [instrument.symbol]
-    with pytest.raises(RpcError) as refused:
+    with refused(10):
         ledger(world, entry_types=[LedgerEntryType.NETTING])
-    assert refused.value.code == 10
 
 
 @pytest.mark.parametrize(("named", "code"), [("", 3), ("firms/somebody/accounts/else", 7)])
@@ -303,6 +299,5 @@ def test_a_resume_field_of_the_instrument_stream_has_no_effect(
 
 
 def test_an_instrument_nobody_lists_cannot_be_followed(world: Desk) -> None:
-    with pytest.raises(RpcError) as refused:
+    with refused(5):
         instruments(world, "nobody-lists-this")
-    assert refused.value.code == 5

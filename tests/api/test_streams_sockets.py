@@ -428,11 +428,10 @@ def test_a_position_frame_says_why_the_position_changed(
     last = world.trading.execution_log.trades[-1]
     buy(world, instrument, 40, 2)
     assert changes() == [("ORDER_EXECUTION", "3.0000"), ("ORDER_EXECUTION", "5.0000")]
-    world.deliver(world.simulation.control("trade.bust", last.id, {}).effects)
+    world.operate("trade.bust", last.id)
     assert changes() == [("CORRECTION", "2.0000")]
     for price in ("1", "0"):
-        settled = world.simulation.control("instrument.settle", instrument.symbol, {"price": price})
-        world.deliver(settled.effects)
+        world.settle(instrument, price)
     paid, corrected = (frame["positionSubscription"] for frame in private.take())
     for change, kind, before in ((paid, "RESOLUTION", False), (corrected, "CORRECTION", True)):
         assert change["entryType"] == f"LEDGER_ENTRY_TYPE_{kind}"
@@ -451,7 +450,7 @@ def test_a_position_whose_only_trade_was_busted_keeps_its_side(
     reader = world.customer()
     reader.post("/v1/orders", json=retail_order(instrument, f"BUY_{side}", 40, 1))
     last = world.trading.execution_log.trades[-1]
-    world.deliver(world.simulation.control("trade.bust", last.id, {}).effects)
+    world.operate("trade.bust", last.id)
     held = [frame["positionSubscription"]["afterPosition"] for frame in private.take()]
     assert [position["netPosition"] for position in held] == ["1" if side == "LONG" else "-1", "0"]
     assert {position["positionId"].split(":")[1] for position in held} == {side}
@@ -500,8 +499,7 @@ def test_a_corrected_settlement_leaves_the_position_that_the_frame_shows(
     held = None
     for price in ("1", "0", "0.5", "1"):
         world.advance("1s")
-        settled = world.simulation.control("instrument.settle", instrument.symbol, {"price": price})
-        world.deliver(settled.effects)
+        world.settle(instrument, price)
         (frame,) = (one for one in private.take() if "heartbeat" not in one)
         before, after = (
             frame["positionSubscription"][name] for name in ("beforePosition", "afterPosition")

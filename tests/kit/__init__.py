@@ -21,7 +21,7 @@ from tests.kit.bodies import (
     transfer,
     usd,
 )
-from tests.kit.desk import FEW_GAMES, Desk, begin
+from tests.kit.desk import FEW_GAMES, Desk, begin, refused
 from tests.kit.journals import JournalReader
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "begin",
     "order",
     "partner_order",
+    "refused",
     "retail_order",
     "rpc_order",
     "transfer",

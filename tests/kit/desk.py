@@ -15,8 +15,11 @@ retail keys, one for each account. Who needs another identity uses the clients o
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, BinaryIO
+
+import pytest
 
 from sim import Simulation, load_scenario
 from sim.api.pipeline.inputs import Outcome
@@ -31,7 +34,7 @@ from sim.core.model.quantities import CASH_SCALE
 from sim.core.service.rate_limits import LIMITS
 from sim.core.trading.trading import Trading
 from sim.kernel.instants import Instant, parse_instant
-from sim.run.client.client import Connection, Http, Response, Rpc
+from sim.run.client.client import Connection, Http, Response, Rpc, RpcError
 from tests.kit.bodies import PERSON, order, retail_order, transfer
 from tests.kit.journals import JournalReader
 
@@ -71,6 +74,14 @@ def begin(
         for name in LIMITS:
             desk.core.rate_limits.replace(name, "off")
     return desk
+
+
+@contextmanager
+def refused(code: int) -> Iterator[None]:
+    """Expect that a gRPC call is refused with a status."""
+    with pytest.raises(RpcError) as error:
+        yield
+    assert error.value.code == code
 
 
 class Client(Http):
@@ -420,11 +431,11 @@ class Desk(Connection):
         return self.absorb(self.simulation.control(action, subject, body))
 
     def place_as(
-        self, actor: str, instrument: Instrument | str, side: str, price: str, qty: str = "1"
+        self, actor: str, instrument: Instrument | str, side: str, price: str, qty: object = 1
     ) -> Outcome:
         """An order that the operator places as an actor of the run, in dollars and contracts."""
         terms = {"as": actor, "symbol": _symbol(instrument), "side": side}
-        return self.operate("order.place", **terms, price=price, qty=qty)
+        return self.operate("order.place", **terms, price=price, qty=str(qty))
 
     def assume(self, name: str, value: object) -> None:
         """Set an assumption."""

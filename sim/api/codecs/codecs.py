@@ -17,10 +17,10 @@ both are `BadInput`.
 from __future__ import annotations
 
 from sim.api.codecs.dialect import Dialect, dialect_at, epoch_at
-from sim.api.codecs.json_reader import JsonDecoder, json_decoder, parse_object
+from sim.api.codecs.json_reader import Decoder, json_decoder, parse_object
 from sim.api.codecs.json_writer import json_encoder
 from sim.api.codecs.protobuf import protobuf_decoder, protobuf_encoder
-from sim.api.codecs.query import Casing, QueryDecoder, apply_path, form_decoder, query_decoder
+from sim.api.codecs.query import Casing, apply_path, form_decoder, query_decoder
 from sim.contract.wire_fields import BadBody, BadField, BadInput, Field, fields_of
 
 __all__ = [
@@ -28,10 +28,9 @@ __all__ = [
     "BadField",
     "BadInput",
     "Casing",
+    "Decoder",
     "Dialect",
     "Field",
-    "JsonDecoder",
-    "QueryDecoder",
     "apply_path",
     "dialect_at",
     "epoch_at",

@@ -34,17 +34,17 @@ _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 
-class JsonDecoder(Protocol):
-    """Reads a body, as bytes or decoded, and adds the paths of ignored fields to `unknown`.
+class Decoder(Protocol):
+    """Reads a message, and adds the paths of ignored fields or parameters to `unknown`.
 
-    BadBody or BadField if it does not fit.
+    A body is bytes or an object, a query text or pairs. BadBody or BadField if it does not fit.
     """
 
-    def __call__(self, body: bytes | dict[str, Any], unknown: list[str] | None = None) -> Any: ...
+    def __call__(self, source: Any, unknown: list[str] | None = None, /) -> Any: ...
 
 
 @cache
-def json_decoder(cls: type[Message], *, zero_unknown_enums: bool = False) -> JsonDecoder:
+def json_decoder(cls: type[Message], *, zero_unknown_enums: bool = False) -> Decoder:
     """Return the function that reads messages of a type. An empty body is the empty message.
 
     With `zero_unknown_enums`, unknown enum text is read as the zero member instead

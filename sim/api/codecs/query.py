@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import cache, partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
-from sim.api.codecs.json_reader import element_reader
+from sim.api.codecs.json_reader import Decoder, element_reader
 from sim.contract.messages import Message, find_message
 from sim.contract.wire_fields import TEXTUAL, BadBody, BadField, Field, fields_of
 
@@ -36,17 +36,8 @@ class Casing(Enum):
     CAMEL_OR_SNAKE = "camel_or_snake"
 
 
-class QueryDecoder(Protocol):
-    """Reads a query string, raw or as pairs, and adds ignored parameters to `unknown`.
-
-    BadField if a value does not fit.
-    """
-
-    def __call__(self, query: str | Pairs, unknown: list[str] | None = None) -> Any: ...
-
-
 @cache
-def query_decoder(cls: type[Message], casing: Casing, *, blanks: bool = True) -> QueryDecoder:
+def query_decoder(cls: type[Message], casing: Casing, *, blanks: bool = True) -> Decoder:
     """Return the function that reads messages of a type from query strings.
 
     A repeated field gets every value of its parameter; any other parameter may occur once. Without
@@ -78,7 +69,7 @@ def query_decoder(cls: type[Message], casing: Casing, *, blanks: bool = True) ->
 
 
 @cache
-def form_decoder(cls: type[Message]) -> Callable[..., Any]:
+def form_decoder(cls: type[Message]) -> Decoder:
     """Return the function that reads messages of a type from form bodies."""
     read = query_decoder(cls, Casing.CAMEL_OR_SNAKE)
 

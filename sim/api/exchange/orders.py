@@ -12,7 +12,7 @@ from contextlib import suppress
 from enum import IntEnum
 from functools import cache
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -192,15 +192,7 @@ def cancel_order_list(
 def _cancel_command(
     caller: Caller, request: wire.CancelOrderRequest, *, report_unknown: bool = False
 ) -> CancelOrder:
-    _check_ids(request.order_id, request.clord_id)
-    return CancelOrder(
-        accounts=(trading_account(caller, ""),),
-        participant=caller.participant or "",
-        order_id=request.order_id,
-        clord_id=request.clord_id,
-        symbol=request.symbol,
-        report_unknown=report_unknown,
-    )
+    return CancelOrder(**_target(caller, request), report_unknown=report_unknown)
 
 
 # ---- replace
@@ -236,13 +228,8 @@ def _replace_command(
     deferred: bool,
     report_unknown: bool = False,
 ) -> ReplaceOrder:
-    _check_ids(request.order_id, request.clord_id)
     return ReplaceOrder(
-        accounts=(trading_account(caller, ""),),
-        participant=caller.participant or "",
-        order_id=request.order_id,
-        clord_id=request.clord_id,
-        symbol=request.symbol,
+        **_target(caller, request),
         price=request.price,
         qty=request.order_qty,
         tif=member(TimeInForce, request.time_in_force, "time_in_force"),
@@ -289,13 +276,23 @@ def _members(enum: type[E]) -> dict[int, E]:
     return {int(each): each for each in enum}
 
 
-def _check_ids(order_id: str, clord_id: str) -> None:
-    if not order_id and not clord_id:
+def _target(
+    caller: Caller, request: wire.CancelOrderRequest | wire.CancelReplaceOrderRequest
+) -> dict[str, Any]:
+    """Return the fields of a command that say whose order is meant, and which."""
+    if not request.order_id and not request.clord_id:
         raise InvalidRequest(
             "order_id or clord_id is required",
             rule="M34",
             remedy="send the order_id from the receipt or your clord_id",
         )
+    return {
+        "accounts": (trading_account(caller, ""),),
+        "participant": caller.participant or "",
+        "order_id": request.order_id,
+        "clord_id": request.clord_id,
+        "symbol": request.symbol,
+    }
 
 
 def _entries(requests: Sequence[R]) -> Sequence[R]:

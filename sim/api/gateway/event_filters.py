@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import reduce
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from sim.api.gateway.event_views import event_view
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_page, folded
@@ -97,13 +97,6 @@ def events_between(index: MarketIndex, name: str, bounds: Bounds) -> Iterator[Fl
 # ---- pages
 
 
-class Page(Protocol):
-    """A request for a page."""
-
-    limit: int
-    offset: int
-
-
 def event_keys(index: MarketIndex, names: Iterable[str]) -> list[KeyIndex]:
     """Return the sort keys of events; names without a key are ignored."""
     keys = (_event_key(index, folded(name)) for name in names)
@@ -116,11 +109,14 @@ def _event_key(index: MarketIndex, name: str) -> KeyIndex | None:
 
 
 def event_page(
-    index: MarketIndex, flags: Flags, order: tuple[list[KeyIndex], bool], page: Page
+    index: MarketIndex, flags: Flags, order: tuple[list[KeyIndex], bool], request: Any
 ) -> list[Event]:
-    """Return a page of the flagged events as they are now. `order`: keys, whether descending."""
-    size = check_page(page.limit, page.offset) or PAGE_DEFAULT
-    return event_views(index, pick(flags, *order, page.offset, size))
+    """Return the page of the flagged events that a request asks for, as they are now.
+
+    `order`: keys, whether descending.
+    """
+    size = check_page(request.limit, request.offset) or PAGE_DEFAULT
+    return event_views(index, pick(flags, *order, request.offset, size))
 
 
 def event_views(index: MarketIndex, positions: Iterable[int]) -> list[Event]:

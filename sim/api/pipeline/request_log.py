@@ -42,15 +42,11 @@ class LoggedCall(Struct, frozen=True, gc=False):
 
     def row(self) -> dict[str, Any]:
         """Return the row of GET /_sim/v1/requests."""
+        names = ("plane", "operation", "caller", "status", "code", "address")
         return {
             "seq": self.seq,
             "at": format_instant(self.at),
-            "plane": self.plane,
-            "operation": self.operation,
-            "caller": self.caller,
-            "status": self.status,
-            "code": self.code,
-            "address": self.address,
+            **{name: getattr(self, name) for name in names},
             "ignored": list(self.ignored),
             "explain": self.why.request_id if self.why is not None else "",
             "fault": self.fault,
