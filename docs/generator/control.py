@@ -40,8 +40,8 @@ def _described_in(endpoint: Endpoint) -> str:
     """A link to the table that describes the keys of a body, where there is one."""
     entry = endpoint.body.entry if isinstance(endpoint.body, Action) else endpoint.body
     name = getattr(entry, "__name__", "")
-    place = link(name)
-    return f" ([their meaning]({place}))" if place else ""
+    position = link(name)
+    return f" ([their meaning]({position}))" if position else ""
 
 
 def _sentence(text: str) -> str:
@@ -76,9 +76,9 @@ def _rows() -> Iterator[tuple[str, object]]:
     failed = [result for result in simulation.script.results if result.failures]
     assert not failed, failed
     for name in VIEWS:
-        shown = view(simulation.engine, name)[name]
-        own = [row for row in shown if any(word in json.dumps(row) for word in _OWN)]
-        yield name, own[-1] if own else shown[0]
+        displayed = view(simulation.engine, name)[name]
+        own = [row for row in displayed if any(word in json.dumps(row) for word in _OWN)]
+        yield name, own[-1] if own else displayed[0]
 
 
 # What only the scenario below names.

@@ -15,7 +15,7 @@ from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import Channel, OrderType, SelfMatchPrevention, Side, TimeInForce
 from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Order
-from sim.core.model.refusals import Refusal
+from sim.core.model.refusals import Refusal, cut
 from sim.core.trading import admission
 from sim.core.trading.admission import CHECKS
 from sim.core.trading.order_draft import draft_order
@@ -134,3 +134,9 @@ CONTRADICTING = {frozenset(("post-only", "minimum quantity"))}  # the combinatio
 def test_of_two_mistakes_the_one_that_stands_first_is_reported(first: str, second: str) -> None:
     expected, refusal = refused(first), refused(second, first)
     assert (type(refusal), refusal.rule) == (type(expected), expected.rule)
+
+
+@pytest.mark.parametrize("length", [0, 1, 79, 80, 81, 5000])
+def test_a_name_that_a_client_sent_is_repeated_up_to_eighty_characters(length: int) -> None:
+    name = "".join(chr(97 + at % 26) for at in range(length))
+    assert cut(name) == name[: min(length, 80)]

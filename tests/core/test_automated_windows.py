@@ -18,9 +18,8 @@ from sim.contract.messages import exchange_settlement_v1 as settlement_wire
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.recurring.markets import Slot
 from sim.kernel.instants import MINUTE, format_instant, parse_instant
-from sim.run.client.client import Connection, connect
 from sim.world.format.yaml_tree import ScenarioError
-from tests.journeys import enter, firm, key, operate, retail_order, trader
+from tests.kit import Desk, begin, streams
 
 WINDOW = "cpc-btc-updown-15m-2026-09-08-1815z"  # 14:15 to 14:30 Eastern
 EVENT = WINDOW.removeprefix("cpc-")
@@ -29,56 +28,62 @@ OPENS, BEGINS, ENDS, SETTLED, EXPIRED, TERMINATED = (f"2026-09-08T{clock}Z" for 
 LISTED = "2026-09-08T06:15:00Z"  # twelve hours before it begins
 
 
-def world_of(text: str) -> Connection:
-    return connect(Simulation(load_scenario(f"name: windows\nextends: quickstart\n{text}")))
+def world_of(text: str) -> Desk:
+    return begin(more=text)
 
 
-def to(world: Connection, instant: str) -> Connection:
+def to(world: Desk, instant: str) -> Desk:
     world.advance_to(instant)
     return world
 
 
-def market(world: Connection, slug: str = WINDOW) -> Any:
+def market(world: Desk, slug: str = WINDOW) -> Any:
     world.advance("100ms")
     return world.gateway.get(f"/v1/market/slug/{slug}").json()["market"]
 
 
-def state(world: Connection, symbol: str = WINDOW) -> str:
-    found = world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{symbol}")
-    return (
-        found.json()["instrument"]["state"].removeprefix("INSTRUMENT_STATE_")
-        if found.status == 200
-        else str(found.status)
-    )
+def state(world: Desk, symbol: str = WINDOW) -> str:
+    """The state that reference data show, or their status where they show nothing."""
+    answer = world.partner.get(f"/v1/refdata/instruments/{symbol}")
+    if answer.status != 200:
+        return str(answer.status)
+    return str(answer.json()["instrument"]["state"]).removeprefix("INSTRUMENT_STATE_")
 
 
-def candle(world: Connection, instant: str, asset: str = "crypto:btc") -> Any:
-    """Return the one-second candle of the index that begins at an instant."""
-    at = parse_instant(instant) // 10**9
-    query = {"assets": asset, "from": at, "to": at + 1, "bucket": "ASSET_PRICE_BUCKET_1S"}
-    return world.gateway.get("/v1/asset-prices/history", params=query).json()["series"][0][
-        "candles"
-    ][0]
+def payout(world: Desk, slug: str = WINDOW) -> object:
+    """What a market paid, or the status where it has not paid."""
+    answer = world.gateway.get(f"/v1/markets/{slug}/settlement")
+    return answer.json()["settlement"] if answer.status == 200 else answer.status
 
 
-def mean(world: Connection, instant: str) -> Decimal:
+def tick(world: Desk, price: str) -> None:
+    """Set the price of the index."""
+    world.operate("price.tick", "crypto:btc", price=price)
+
+
+def timers(world: Desk) -> list[object]:
+    """The timers that wait for a window."""
+    pending = world.core.ctx.timers.pending()
+    return [timer for timer in pending if timer.kind.startswith("windows")]
+
+
+def mean(world: Desk, instant: str) -> Decimal:
     """Return the mean of the index over the sixty seconds before an instant, in cents."""
     at = parse_instant(instant) // 10**9
     query = {"assets": "crypto:btc", "from": at - 59, "to": at + 1}
-    answer = world.gateway.get(
-        "/v1/asset-prices/history", params=query | {"bucket": "ASSET_PRICE_BUCKET_1S"}
-    ).json()
-    rows = answer["series"][0]["candles"]
+    query["bucket"] = "ASSET_PRICE_BUCKET_1S"
+    (series,) = world.gateway.get("/v1/asset-prices/history", params=query).json()["series"]
+    rows = series["candles"]
     closes = [Decimal(row["close"]) for row in rows if at - 59 <= row["timestamp"] <= at]
     assert len(closes) == 60
     return (sum(closes) / 60).quantize(Decimal("0.01"), ROUND_HALF_UP)
 
 
-def trade(world: Connection, symbol: str = WINDOW, contracts: int = 10) -> None:
+def trade(world: Desk, symbol: str = WINDOW, contracts: int = 10) -> None:
     """Let the first user buy Up from the second at 55 cents."""
-    instrument = world.simulation.exchange.instruments.require(symbol)
+    instrument = world.instrument(symbol)
     for user, side in ((0, "buy"), (1, "sell")):
-        assert enter(world, instrument, side, 55, contracts, user=user).status == 200
+        assert world.enter(instrument, side, 55, contracts, user=user).status == 200
 
 
 def told(stream: Any) -> list[tuple[str, str, str]]:
@@ -106,34 +111,30 @@ def test_l6_a_window_is_listed_ahead_and_opens_ninety_seconds_before_it_begins()
     assert before.gateway.get(f"/v1/market/slug/{WINDOW}").status == 404
     assert before.gateway.get(f"/v1/events/slug/{EVENT}").status == 404
     assert state(before) == "404"
-    assert trader(before).post("/v1/trading/orders", json=_body(WINDOW)).status in (404, 422)
+    assert entered(before) in (404, 422)
     to(world, LISTED)
     assert (state(world), market(world)["active"]) == ("PENDING", False)
     hour = "cpc-btc-updown-1h-2026-09-09-0600z"
     assert market(world, hour)["exchangeStatus"] == "PENDING"  # a day ahead
     to(world, "2026-09-08T18:13:29.999Z")
     assert state(world) == "PENDING"
-    assert trader(world).post("/v1/trading/orders", json=_body(WINDOW)).status in (404, 422)
+    assert entered(world) in (404, 422)
     to(world, OPENS)
     assert state(world) == "OPEN"
     assert market(world)["active"] is True
-    assert trader(world).post("/v1/trading/orders", json=_body(WINDOW)).status == 200
+    assert entered(world) == 200
 
 
-def _body(symbol: str) -> dict[str, object]:
-    return {
-        "type": "ORDER_TYPE_LIMIT",
-        "side": "SIDE_BUY",
-        "symbol": symbol,
-        "orderQty": "100",
-        "price": "10",
-        "timeInForce": "TIME_IN_FORCE_DAY",
-    }
+def entered(world: Desk, symbol: str = WINDOW) -> int:
+    """The status of a bid."""
+    body = {"type": "ORDER_TYPE_LIMIT", "side": "SIDE_BUY", "symbol": symbol, "orderQty": "100"}
+    body |= {"price": "10", "timeInForce": "TIME_IN_FORCE_DAY"}
+    return world.trader().post("/v1/trading/orders", json=body).status
 
 
 @pytest.mark.parametrize("touched", [False, True])
 def test_l7_l8_a_window_closes_where_it_ends_expires_half_an_hour_later_and_terminates(
-    world: Connection, touched: bool
+    world: Desk, touched: bool
 ) -> None:
     to(world, OPENS)
     if touched:
@@ -159,7 +160,7 @@ def test_metadata_have_the_price_at_the_end_from_the_preliminary_settlement_on()
 
     def at(instant: str) -> bool:
         to(world, instant)
-        answer = world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{WINDOW}")
+        answer = world.partner.get(f"/v1/refdata/instruments/{WINDOW}")
         return "crypto_settlement_price" in answer.json()["instrument"]["metadata"]
 
     seconds = ("2026-09-08T18:30:59Z", "2026-09-08T18:31:00Z", "2026-09-08T18:41:00Z")
@@ -168,7 +169,7 @@ def test_metadata_have_the_price_at_the_end_from_the_preliminary_settlement_on()
 
 @pytest.mark.spec("S2.10-1")
 @pytest.mark.observed("crypto.metadata", "crypto.terms")
-def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) -> None:
+def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Desk) -> None:
     to(world, "2026-09-08T18:20:00Z")
     event = world.gateway.get(f"/v1/events/slug/{EVENT}").json()["event"]
     assert (event["startTime"], event["endDate"], event["seriesSlug"]) == (
@@ -183,11 +184,7 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) ->
     assert found["assetPriceTerms"]["marketType"] == "ASSET_PRICE_MARKET_TYPE_UP_DOWN"
     assert world.gateway.get(f"/v1/market/id/{found['id']}").json()["market"]["slug"] == WINDOW
     assert world.gateway.get(f"/v1/events/{event['id']}").json()["event"]["slug"] == EVENT
-    metadata = (
-        world.exchange(firm(world.simulation))
-        .get(f"/v1/refdata/instruments/{WINDOW}")
-        .json()["instrument"]["metadata"]
-    )
+    metadata = world.reference(WINDOW)["metadata"]
     published = {
         "clearing_sym": "CPC-BTC",
         "crypto_asset_slug": "btc",
@@ -220,7 +217,7 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) ->
         "settlementPrice": "",
     }
     asked = {"clearingSym": "CPC-BTC", "pageSize": 500}
-    listed = world.exchange(firm(world.simulation)).post("/v1/refdata/instruments", json=asked)
+    listed = world.partner.post("/v1/refdata/instruments", json=asked)
     symbols = [row["symbol"] for row in listed.json()["instruments"]]
     assert WINDOW in symbols and all("btc" in symbol for symbol in symbols)
     series = {
@@ -231,7 +228,7 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) ->
 
 
 @pytest.mark.long
-def test_lists_and_searches_show_the_windows_of_the_moment(world: Connection) -> None:
+def test_lists_and_searches_show_the_windows_of_the_moment(world: Desk) -> None:
     def shown(**query: Any) -> list[str]:
         world.advance("100ms")
         rows = world.gateway.get("/v1/events", params={"limit": 1000, **query}).json()["events"]
@@ -243,27 +240,19 @@ def test_lists_and_searches_show_the_windows_of_the_moment(world: Connection) ->
     tomorrow = [f"btc-updown-1h-2026-09-09-{hour:02}00z" for hour in range(19)]
     assert shown() == [*today, *tomorrow]
     assert shown(closed="true") == today[:2]
-    assert shown(active="true") == ["btc-updown-1h-2026-09-08-1800z"]
+    assert shown(active="true") == [today[2]]
     to(world, "2026-09-08T18:58:30Z")
-    assert shown(active="true") == [
-        "btc-updown-1h-2026-09-08-1800z",
-        "btc-updown-1h-2026-09-08-1900z",
-    ]
-    found = world.gateway.get(
-        "/v1/search", params={"query": "bitcoin 3:00PM-4:00PM", "limit": 50}
-    ).json()["events"]
-    assert [event["slug"] for event in found] == ["btc-updown-1h-2026-09-08-1900z"]
-    markets = world.gateway.get(
-        "/v1/markets", params={"categories": "crypto", "active": "true", "limit": 500}
-    ).json()["markets"]
-    assert "cpc-btc-updown-1h-2026-09-08-1900z" in {row["slug"] for row in markets}
-    symbols = (
-        world.exchange(firm(world.simulation))
-        .post("/v1/refdata/symbols", json={})
-        .json()["symbols"]
-    )
-    assert symbols.count("cpc-btc-updown-1h-2026-09-08-1900z") == 1
-    assert shown(slug="btc-updown-1h-2026-09-08-1900z") == ["btc-updown-1h-2026-09-08-1900z"]
+    assert shown(active="true") == today[2:4]
+    opened = today[3]
+    query = {"query": "bitcoin 3:00PM-4:00PM", "limit": 50}
+    events = world.gateway.get("/v1/search", params=query).json()["events"]
+    assert [event["slug"] for event in events] == [opened]
+    query = {"categories": "crypto", "active": "true", "limit": 500}
+    markets = world.gateway.get("/v1/markets", params=query).json()["markets"]
+    assert f"cpc-{opened}" in {row["slug"] for row in markets}
+    symbols = world.partner.post("/v1/refdata/symbols", json={}).json()["symbols"]
+    assert symbols.count(f"cpc-{opened}") == 1
+    assert shown(slug=opened) == [opened]
 
 
 @pytest.mark.parametrize(
@@ -277,7 +266,7 @@ def test_lists_and_searches_show_the_windows_of_the_moment(world: Connection) ->
         "2025-12-31-2345z",
     ],
 )
-def test_a_slug_that_spells_no_window_is_unknown(world: Connection, date: str) -> None:
+def test_a_slug_that_spells_no_window_is_unknown(world: Desk, date: str) -> None:
     symbol = f"cpc-btc-updown-15m-{date}"
     to(world, "2026-09-08T18:20:00Z")
     assert world.gateway.get(f"/v1/market/slug/{symbol}").status == 404
@@ -286,7 +275,7 @@ def test_a_slug_that_spells_no_window_is_unknown(world: Connection, date: str) -
 
 
 @pytest.mark.parametrize("number", [100_000_000, 139_999_999, 260_000_000, 2_000_000_000, 2**62])
-def test_a_number_that_is_no_window_by_now_is_unknown(world: Connection, number: int) -> None:
+def test_a_number_that_is_no_window_by_now_is_unknown(world: Desk, number: int) -> None:
     """The first number is from before its asset had an index; the others are not listed yet or
     invalid.
     """
@@ -299,9 +288,7 @@ def test_a_number_that_is_no_window_by_now_is_unknown(world: Connection, number:
 
 @pytest.mark.parametrize("touched", [False, True])
 @pytest.mark.spec("S2.2-1")
-def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(
-    world: Connection, touched: bool
-) -> None:
+def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(world: Desk, touched: bool) -> None:
     to(world, OPENS)
     if touched:
         trade(world)
@@ -309,18 +296,16 @@ def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(
     to(world, "2026-09-08T18:30:59Z")
     first, last = mean(world, BEGINS), mean(world, ENDS)
     assert market(world)["metadata"]["priceToBeat"] == f"{first:.2f}"
-    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").status == 404
+    assert payout(world) == 404
     to(world, SETTLED)
     paid = 1 if last >= first else 0
-    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == paid
-    asked = (
-        world.exchange(firm(world.simulation)).get(f"/v1/instruments/{WINDOW}/settlement").json()
-    )
+    assert payout(world) == paid
+    asked = world.partner.get(f"/v1/instruments/{WINDOW}/settlement").json()
     assert (asked["stats"]["settlementPx"], asked["stats"]["settlementSetTime"]) == (
         str(100 * paid),
         SETTLED,
     )
-    answer = world.rpc(firm(world.simulation)).call(
+    answer = world.rpc_partner.call(
         "SettlementService.GetInstrumentSettlement",
         settlement_wire.GetInstrumentSettlementRequest(symbol=WINDOW),
     )
@@ -333,44 +318,31 @@ def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(
     )
 
 
-def test_trading_in_a_window_pays_out_to_the_cent(world: Connection) -> None:
+def test_trading_in_a_window_pays_out_to_the_cent(world: Desk) -> None:
     to(world, OPENS)
     trade(world)
-    world.simulation.control("price.tick", "crypto:btc", {"price": "60000"})
+    tick(world, "60000")
     to(world, BEGINS)
-    world.simulation.control("price.tick", "crypto:btc", {"price": "60000.01"})
-    buyer = firm(world.simulation).users[0]
-
-    def net() -> str:
-        rows = (
-            trader(world)
-            .get("/v1/positions", params={"name": buyer.account, "symbol": WINDOW})
-            .json()["positions"]
-        )
-        return next((row["netPosition"] for row in rows), "0")
-
-    def cash() -> int:
-        return world.simulation.exchange.trading.ledger.balance(buyer.account)
-
+    tick(world, "60000.01")
     to(world, ENDS)
-    assert net() == "1000"
-    before = cash()
+    window = world.instrument(WINDOW)
+    assert world.net(window) == 1000
+    before = world.cash()
     to(world, "2026-09-08T18:31:01Z")
-    assert net() == "0"
-    assert cash() - before == 10 * 10**8  # ten contracts at a dollar, in units of 10^-8 dollars
-    late = trader(world).post("/v1/trading/orders", json=_body(WINDOW))
-    assert late.status == 422
+    assert world.net(window) == 0
+    assert world.cash() - before == 10  # ten contracts at a dollar
+    assert entered(world) == 422
 
 
 @pytest.mark.parametrize(("tie", "paid"), [("up", 1), ("down", 0), ("half", 0.5)])
 def test_a_tie_pays_as_the_assumption_says(tie: str, paid: float) -> None:
     world = world_of(f"assumptions: {{windows.tie: {tie}}}")
-    world.simulation.control("price.tick", "crypto:btc", {"price": "60000"})
+    tick(world, "60000")
     to(world, SETTLED)
-    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == paid
+    assert payout(world) == paid
 
 
-def test_no_single_tick_decides_a_window(world: Connection) -> None:
+def test_no_single_tick_decides_a_window(world: Desk) -> None:
     """Prices set a minute before by an operator count; a spike in the last second hardly does."""
     for instant, price in (
         ("2026-09-08T18:14:00Z", "60000"),
@@ -378,11 +350,11 @@ def test_no_single_tick_decides_a_window(world: Connection) -> None:
         ("2026-09-08T18:30:00Z", "59500"),
     ):
         to(world, instant)
-        world.simulation.control("price.tick", "crypto:btc", {"price": price})
+        tick(world, price)
     to(world, SETTLED)
     shown = market(world)["metadata"]
     assert (shown["priceToBeat"], shown["cryptoSettlementPrice"]) == ("60000.00", "60001.50")
-    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == 1
+    assert payout(world) == 1
 
 
 @pytest.mark.parametrize(
@@ -399,47 +371,40 @@ def test_ranges_and_levels_pay_by_means_of_a_minute(
 ) -> None:
     """A level stays hit once the mean of a whole minute has reached it."""
     world = world_of('limits: {public: "off"}')
-    world.simulation.control("price.tick", "crypto:btc", {"price": "61000"})
+    tick(world, "61000")
     to(world, at)
-    world.simulation.control("price.tick", "crypto:btc", {"price": level})
+    tick(world, level)
     to(world, "2026-09-11T16:02:00Z")
-    world.simulation.control("price.tick", "crypto:btc", {"price": "61000"})
+    tick(world, "61000")
     to(world, "2026-10-08T16:00:00Z")
     for tail, paid in worth.items():
         day = "hit-by-september-30" if tail.isdecimal() else "range-on-september-11"
-        slug = f"cpc-btc-{day}-{tail}"
-        answer = world.gateway.get(f"/v1/markets/{slug}/settlement").json()
-        assert answer["settlement"] == paid, slug
+        assert payout(world, f"cpc-btc-{day}-{tail}") == paid, tail
 
 
-def test_what_is_said_of_strikes_ranges_and_levels(world: Connection) -> None:
+def test_what_is_said_of_strikes_ranges_and_levels(world: Desk) -> None:
     def terms(slug: str) -> dict[str, Any]:
         shown = market(world, slug)["assetPriceTerms"]
         return {name: value for name, value in shown.items() if value and name != "asset"}
 
-    strike = terms("cpc-btc-above-on-september-12-btc-above-65000")
-    assert (strike["marketType"], strike["strike"], strike["horizon"]) == (
-        "ASSET_PRICE_MARKET_TYPE_ABOVE_BELOW",
-        "65000.00",
-        "1w",
-    )
-    inside = terms("cpc-btc-range-on-september-11-62000-66000")
-    assert (inside["rangeKind"], inside["rangeLower"], inside["rangeUpper"]) == (
-        "ASSET_PRICE_RANGE_KIND_INTERIOR",
-        "62000.00",
-        "66000.00",
-    )
-    hit = terms("cpc-btc-hit-by-september-30-72000")
-    assert (hit["marketType"], hit["direction"], hit["strike"]) == (
-        "ASSET_PRICE_MARKET_TYPE_ONE_TOUCH",
-        "ASSET_PRICE_DIRECTION_UP",
-        "72000.00",
-    )
-    metadata = (
-        world.exchange(firm(world.simulation))
-        .get("/v1/refdata/instruments/cpc-btc-hit-by-september-30-72000")
-        .json()["instrument"]["metadata"]
-    )
+    for slug, parts in (
+        (
+            "above-on-september-12-btc-above-65000",
+            {"marketType": "ABOVE_BELOW", "strike": "65000.00", "horizon": "1w"},
+        ),
+        (
+            "range-on-september-11-62000-66000",
+            {"rangeKind": "INTERIOR", "rangeLower": "62000.00", "rangeUpper": "66000.00"},
+        ),
+        (
+            "hit-by-september-30-72000",
+            {"marketType": "ONE_TOUCH", "direction": "UP", "strike": "72000.00"},
+        ),
+    ):
+        found = terms(f"cpc-btc-{slug}")
+        for name, value in parts.items():
+            assert re.sub("^ASSET_PRICE_[A-Z]+_(TYPE_|KIND_)?", "", found[name]) == value
+    metadata = world.reference("cpc-btc-hit-by-september-30-72000")["metadata"]
     assert (metadata["crypto_market_type"], metadata["crypto_hit_direction"]) == ("hit", "up")
     assert (metadata["clearing_sym"], metadata["outcome_strike"]) == ("CPC-BTC", "72000.00")
 
@@ -447,40 +412,27 @@ def test_what_is_said_of_strikes_ranges_and_levels(world: Connection) -> None:
 def test_an_index_that_never_ticked_gives_no_result() -> None:
     world = world_of("world: {windows: [{name: moon-updown-5m, asset: 'crypto:moon', every: 5m}]}")
     to(world, "2026-09-08T18:11:00Z")
-    assert (
-        world.gateway.get("/v1/markets/cpc-moon-updown-5m-2026-09-08-1805z/settlement").json()[
-            "settlement"
-        ]
-        == 0.5
-    )
-    assert (
-        "price_to_beat"
-        not in world.simulation.exchange.instruments.require(
-            "cpc-moon-updown-5m-2026-09-08-1805z"
-        ).metadata
-    )
+    slug = "cpc-moon-updown-5m-2026-09-08-1805z"
+    assert payout(world, slug) == 0.5
+    assert "price_to_beat" not in world.instrument(slug).metadata
 
 
-def test_an_operator_who_closes_a_window_early_does_not_settle_it(world: Connection) -> None:
+def test_an_operator_who_closes_a_window_early_does_not_settle_it(world: Desk) -> None:
     to(world, OPENS)
     trade(world)
-    world.simulation.control("instrument.state", WINDOW, {"state": "CLOSED"})
+    world.move(WINDOW, "CLOSED")
     to(world, "2026-09-08T18:29:00Z")
-    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").status == 404
+    assert payout(world) == 404
     to(world, SETTLED)
-    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").status == 200
+    assert payout(world) in (0, 1)
 
 
-def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Connection) -> None:
+def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Desk) -> None:
     to(world, OPENS)
-    instrument = world.simulation.exchange.instruments.require(WINDOW)
-    retail = world.retail(key(world.simulation))
-    world.simulation.control(
-        "order.place",
-        "",
-        {"as": "maker", "symbol": WINDOW, "side": "sell", "price": "0.40", "qty": "5"},
-    )
-    assert retail.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 5)).status == 200
+    instrument = world.instrument(WINDOW)
+    retail = world.customer()
+    world.place_as("maker", WINDOW, "sell", "0.40", "5")
+    assert world.retail_enter(instrument, "BUY_LONG", 40, 5).status == 200
     position = retail.get("/v1/portfolio/positions").json()["positions"][WINDOW]
     assert (
         position["netPosition"],
@@ -495,19 +447,14 @@ def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Connection) -> 
 # ---- streams
 
 
-def follow(world: Connection, *symbols: str) -> Any:
-    request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=list(symbols))
-    stream = world.rpc(firm(world.simulation)).stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription", request
-    )
+def follow(world: Desk, *symbols: str) -> Any:
+    stream = streams.instruments(world, *symbols)
     stream.take()
     return stream
 
 
 @pytest.mark.spec("S3.1-1")
-def test_whoever_follows_every_instrument_hears_of_every_edge_of_a_window(
-    world: Connection,
-) -> None:
+def test_whoever_follows_every_instrument_hears_of_every_edge_of_a_window(world: Desk) -> None:
     stream = follow(world)
     to(world, "2026-09-08T21:00:01Z")
     heard = [(symbol, found) for _, symbol, found in told(stream)]
@@ -523,7 +470,7 @@ def test_whoever_follows_every_instrument_hears_of_every_edge_of_a_window(
     assert len(hour) == 36  # those that began from 18:05 to 21:00
 
 
-def test_whoever_names_a_window_hears_of_it(world: Connection) -> None:
+def test_whoever_names_a_window_hears_of_it(world: Desk) -> None:
     to(world, OPENS)
     stream = follow(world, WINDOW)
     to(world, TERMINATED)
@@ -531,12 +478,9 @@ def test_whoever_names_a_window_hears_of_it(world: Connection) -> None:
 
 
 def test_market_data_of_everything_shows_a_window_from_its_listing_with_its_settlement(
-    world: Connection,
+    world: Desk,
 ) -> None:
-    stream = world.rpc(firm(world.simulation)).stream(
-        "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
-        wire.CreateMarketDataSubscriptionRequest(),
-    )
+    stream = streams.books(world)
     stream.take()
     to(world, "2026-09-08T18:31:01Z")
     books = [
@@ -555,10 +499,10 @@ def test_market_data_of_everything_shows_a_window_from_its_listing_with_its_sett
 # ---- maintenance
 
 
-def windows_of(world: Connection, name: str) -> list[str]:
+def windows_of(world: Desk, name: str) -> list[str]:
     return sorted(
         symbol[-16:]
-        for symbol in world.simulation.exchange.instruments.symbols()
+        for symbol in world.core.instruments.symbols()
         if symbol.startswith(f"cpc-{name}-")
     )
 
@@ -593,36 +537,71 @@ def test_w7_a_window_that_ends_as_maintenance_begins_settles_once_back(touched: 
     if touched:
         trade(world, last)
     to(world, "2026-09-10T06:30:00Z")  # the gateway answers during maintenance too
-    assert (
-        market(world, last)[
-            "exchangeStatus" if "exchangeStatus" in market(world, last) else "ep3Status"
-        ]
-        == "SUSPENDED"
-    )
+    assert market(world, last)["exchangeStatus"] == "SUSPENDED"
     to(world, "2026-09-10T10:01:01Z")
     assert state(world, last) == "TERMINATED"  # it was due at 08:15Z
-    assert world.gateway.get(f"/v1/markets/{last}/settlement").status == 200
+    assert payout(world, last) in (0, 1)
 
 
-def test_w7_a_one_off_window_keeps_off_what_was_not_listed_yet(world: Connection) -> None:
-    to(world, "2026-09-08T18:14:00Z")
-    world.simulation.control(
-        "maintenance.add", "", {"begins": "2026-09-09T06:45:00Z", "length": "20m"}
-    )
-    to(world, "2026-09-08T19:16:00Z")
-    listed = [
-        state(world, f"cpc-btc-updown-15m-2026-09-09-{start}z")
-        for start in ("0630", "0645", "0700", "0715")
-    ]
-    assert listed == ["PENDING", "404", "404", "PENDING"]
+ANNOUNCED = [
+    (
+        "18:14",
+        {"begins": "2026-09-09T06:45:00Z", "length": "20m"},
+        {
+            "2026-09-08T19:16:00Z": {
+                "15m-2026-09-09-0630z": "PENDING",
+                "15m-2026-09-09-0645z": "404",
+                "15m-2026-09-09-0700z": "404",
+                "15m-2026-09-09-0715z": "PENDING",
+            }
+        },
+    ),
+    (
+        "18:14",  # what is listed stays
+        {"begins": "2026-09-08T18:20:00Z", "length": "20m"},
+        {
+            "2026-09-08T18:41:00Z": {
+                "15m-2026-09-08-1815z": "CLOSED",
+                "15m-2026-09-08-1830z": "OPEN",
+            },
+            "2026-09-08T18:44:00Z": {"15m-2026-09-08-1845z": "OPEN"},
+        },
+    ),
+    (
+        "18:03",  # a pause until 18:13: 18:05 cannot be traded, 18:10 opens late
+        {"length": "10m"},
+        {
+            "2026-09-08T18:12:59Z": {"5m-2026-09-08-2205z": "503"},
+            "2026-09-08T18:13:00Z": {
+                "5m-2026-09-08-1805z": "CLOSED",
+                "5m-2026-09-08-1810z": "OPEN",
+                "5m-2026-09-08-2205z": "PENDING",
+                "5m-2026-09-08-2210z": "PENDING",
+            },
+        },
+    ),
+]
 
 
-def test_w7_what_was_asked_between_two_announcements_heeds_the_second(world: Connection) -> None:
+@pytest.mark.parametrize(("clock", "pause", "seen"), ANNOUNCED)
+def test_w7_w9_maintenance_keeps_off_what_is_not_listed_yet_and_suspends_what_is(
+    world: Desk, clock: str, pause: dict[str, str], seen: dict[str, dict[str, str]]
+) -> None:
+    to(world, f"2026-09-08T{clock}:00Z")
+    world.operate("maintenance.add", **pause)
+    for instant, states in seen.items():
+        to(world, instant)
+        assert {tail: state(world, f"cpc-btc-updown-{tail}") for tail in states} == states
+        for tail in (tail for tail, found in states.items() if found in ("404", "503")):
+            assert world.gateway.get(f"/v1/market/slug/cpc-btc-updown-{tail}").status == 404
+
+
+def test_w7_what_was_asked_between_two_announcements_heeds_the_second(world: Desk) -> None:
     """A subscription to all instruments requests a listing before maintenance prevents it."""
     to(world, "2026-09-08T18:14:00Z")
     stream = follow(world)
     for begins in ("2026-09-12T06:45:00Z", "2026-09-09T06:30:00Z"):
-        world.simulation.control("maintenance.add", "", {"begins": begins, "length": "20m"})
+        world.operate("maintenance.add", begins=begins, length="20m")
         to(world, "2026-09-08T18:16:00Z")
     to(world, "2026-09-08T19:16:00Z")
     begun = {f"cpc-btc-updown-15m-2026-09-09-{start}z" for start in ("0630", "0645", "0700")}
@@ -631,7 +610,7 @@ def test_w7_what_was_asked_between_two_announcements_heeds_the_second(world: Con
     ]
 
 
-def test_w7_a_one_off_window_of_the_time_that_was_left_keeps_off_nothing(world: Connection) -> None:
+def test_w7_a_one_off_window_of_the_time_that_was_left_keeps_off_nothing(world: Desk) -> None:
     to(world, "2026-09-08T18:14:00Z")
     world.simulation.snapshot("before")
     slug = "cpc-btc-updown-15m-2026-09-09-0645z"
@@ -645,62 +624,28 @@ def test_w7_a_one_off_window_of_the_time_that_was_left_keeps_off_nothing(world: 
     assert state(world, slug) == "PENDING"
 
 
-def test_w7_what_is_listed_stays_when_maintenance_is_announced(world: Connection) -> None:
-    to(world, "2026-09-08T18:14:00Z")
-    world.simulation.control(
-        "maintenance.add", "", {"begins": "2026-09-08T18:20:00Z", "length": "20m"}
-    )
-    to(world, "2026-09-08T18:41:00Z")
-    assert state(world) in ("CLOSED", "EXPIRED")
-    assert state(world, "cpc-btc-updown-15m-2026-09-08-1830z") == "OPEN"
-    to(world, "2026-09-08T18:44:00Z")
-    assert state(world, "cpc-btc-updown-15m-2026-09-08-1845z") == "OPEN"
-
-
-def test_w9_a_pause_suspends_what_is_listed_and_keeps_off_what_would_be(world: Connection) -> None:
-    """The pause lasts from 18:03 to 18:13. The window of 18:05 is listed but cannot be traded, and
-    that of 18:10 opens late. Windows that would be listed during the pause are listed at its end.
-    """
-    to(world, "2026-09-08T18:03:00Z")
-    world.simulation.control("maintenance.add", "", {"length": "10m"})
-    to(world, "2026-09-08T18:12:59Z")
-    slugs = [f"cpc-btc-updown-5m-2026-09-08-{minute}z" for minute in (1805, 1810, 2205, 2210)]
-    assert world.gateway.get(f"/v1/market/slug/{slugs[2]}").status == 404
-    to(world, "2026-09-08T18:13:00Z")
-    assert [state(world, slug) for slug in slugs] == ["CLOSED", "OPEN", "PENDING", "PENDING"]
-
-
 # ---- time
 
 
 @pytest.mark.long
-def test_looking_changes_nothing_and_an_idle_month_makes_no_window(world: Connection) -> None:
+def test_looking_changes_nothing_and_an_idle_month_makes_no_window(world: Desk) -> None:
     to(world, "2026-10-08T18:20:00Z")
     simulation = world.simulation
-    assert not [
-        timer
-        for timer in simulation.exchange.ctx.timers.pending()
-        if timer.kind.startswith("windows")
-    ]
+    assert not timers(world)
     assert not [
         symbol for symbol in simulation.exchange.trading.lifecycle.symbols() if "updown" in symbol
     ]
-    other = connect(Simulation(load_scenario("quickstart")))
+    other = begin()
     for day in range(9, 30):
         to(other, f"2026-09-{day:02d}T18:20:00Z")
     to(other, "2026-10-08T18:20:00Z")
     slug = "cpc-eth-updown-15m-2026-10-08-1815z"
     assert market(world, slug) == market(other, slug)
-    assert list(simulation.exchange.instruments.symbols()) == list(
-        other.simulation.exchange.instruments.symbols()
-    )
-    assert (
-        world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()
-        == other.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()
-    )
+    assert list(simulation.exchange.instruments.symbols()) == list(other.core.instruments.symbols())
+    assert payout(world) == payout(other)
 
 
-def test_a_window_is_the_same_after_a_rewind_a_restore_and_in_a_fork(world: Connection) -> None:
+def test_a_window_is_the_same_after_a_rewind_a_restore_and_in_a_fork(world: Desk) -> None:
     to(world, OPENS)
     trade(world)
     simulation = world.simulation
@@ -708,7 +653,7 @@ def test_a_window_is_the_same_after_a_rewind_a_restore_and_in_a_fork(world: Conn
     to(world, "2026-09-08T18:31:01Z")
     after, digest = market(world), simulation.digest
     simulation.snapshot("settled")
-    fork = connect(simulation.fork())
+    fork = Desk(simulation.fork())
     assert market(fork) == market(world)
     effects = simulation.restore("settled")
     world.deliver(effects)
@@ -719,23 +664,15 @@ def test_a_window_is_the_same_after_a_rewind_a_restore_and_in_a_fork(world: Conn
     assert simulation.digest == digest
 
 
-def test_followers_leave_nothing_behind(world: Connection) -> None:
+def test_followers_leave_nothing_behind(world: Desk) -> None:
     stream = follow(world)
     to(world, OPENS)
     stream.close()
-    assert not [
-        timer
-        for timer in world.simulation.exchange.ctx.timers.pending()
-        if timer.kind.startswith("windows")
-    ]
+    assert not timers(world)
     follow(world)
     world.simulation.snapshot("followed")
     world.deliver(world.simulation.restore("followed"))
-    assert not [
-        timer
-        for timer in world.simulation.exchange.ctx.timers.pending()
-        if timer.kind.startswith("windows")
-    ]
+    assert not timers(world)
 
 
 # ---- scenarios
@@ -812,7 +749,7 @@ def _maintenance() -> st.SearchStrategy[tuple[int, str, dict[str, str]]]:
     return st.tuples(minute, st.just("maintenance.add"), announced | pause)
 
 
-def _look(world: Connection, places: list[Slot]) -> list[object]:
+def _look(world: Desk, places: list[Slot]) -> list[object]:
     """Return everything visible about each window, from the core that all surfaces read."""
     exchange = world.simulation.exchange
     found: list[object] = []
@@ -865,10 +802,7 @@ def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nob
     minute.
     """
     text = ONE.format(start=start, delay=delay, preliminary=preliminary, auto=auto)
-    worlds = untouched, followed = (
-        connect(Simulation(load_scenario(text))),
-        connect(Simulation(load_scenario(text))),
-    )
+    worlds = untouched, followed = (begin(text), begin(text))
     begins = untouched.simulation.now
     places = [
         Slot(0, begins // (10 * MINUTE) * 10 * MINUTE + number * 10 * MINUTE)
@@ -879,7 +813,7 @@ def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nob
         for minute, action, body in doings:
             if minute == number:
                 for world in worlds:
-                    operate(world, action, **body)
+                    world.operate(action, **body)
         for place in places:
             if windows.listed(place):
                 windows.materialise(windows.symbol(place))
@@ -890,15 +824,12 @@ def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nob
             world.advance_to(begins + (number + 1) * MINUTE)
 
 
-def _stages(world: Connection, touch: bool) -> dict[str, list[tuple[object, ...]]]:
+def _stages(world: Desk, touch: bool) -> dict[str, list[tuple[object, ...]]]:
     """Return the states of each window on a stream of all books: each change, with its minute.
     `touch` reads every window as soon as it is listed.
     """
-    begins, windows = world.simulation.now, world.simulation.exchange.recurring
-    stream = world.rpc(firm(world.simulation)).stream(
-        "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
-        wire.CreateMarketDataSubscriptionRequest(),
-    )
+    begins, windows = world.now, world.core.recurring
+    stream = streams.books(world)
     stages: dict[str, list[tuple[object, ...]]] = {}
     for number in range(61):
         world.advance_to(begins + number * MINUTE)
@@ -927,9 +858,7 @@ def test_who_follows_every_book_is_told_the_same_of_windows_that_nobody_touches(
 ) -> None:
     """L25-L27: the instants at which windows close, settle, become final, expire and terminate."""
     text = ONE.format(start=STARTS[0], delay=delay, preliminary=preliminary, auto=auto)
-    untouched, touched = (
-        _stages(connect(Simulation(load_scenario(text))), touch) for touch in (False, True)
-    )
+    untouched, touched = (_stages(begin(text), touch) for touch in (False, True))
     assert len(untouched) > 3
     assert untouched == touched
 
@@ -942,17 +871,17 @@ def test_the_list_of_windows_is_what_the_clock_says_however_it_came_there() -> N
         " {name: v, asset: 'crypto:eth', every: 10m, expires: 12m, terminates: 9m}]}\n"
     )
 
-    def listed(world: Connection) -> list[str]:
-        answer = trader(world).post("/v1/refdata/symbols", json={})
+    def listed(world: Desk) -> list[str]:
+        answer = world.trader().post("/v1/refdata/symbols", json={})
         return [str(symbol) for symbol in answer.json()["symbols"]]
 
     scenario = load_scenario(text)
-    world = connect(Simulation(scenario))
-    begins, lists = world.simulation.now, set()
+    world = Desk(Simulation(scenario))
+    begins, lists = world.now, set()
     for number in range(45):
         at = begins + number * MINUTE
         world.advance_to(at)
-        fresh = connect(Simulation(scenario))
+        fresh = Desk(Simulation(scenario))
         fresh.advance_to(at)
         shown = listed(world)
         assert shown == listed(fresh), number

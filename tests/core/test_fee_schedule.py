@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from sim import Simulation, load_scenario
+from sim import load_scenario
 from sim.core.model.quantities import CENT
-from sim.run.client.client import Connection, Response, connect
+from sim.run.client.client import Response
 from sim.world.format.yaml_tree import ScenarioError
 from tests.api.test_synchronous_orders import two
-from tests.journeys import firm
+from tests.kit import Desk, begin
 
 WORLD = """
 name: own-fees
@@ -42,12 +42,12 @@ ROWS = """
 """
 
 
-def world_of(rows: str) -> Connection:
-    return connect(Simulation(load_scenario(WORLD + rows)))
+def world_of(rows: str) -> Desk:
+    return begin(WORLD + rows)
 
 
 def post(
-    world: Connection, index: int, symbol: str, intent: str, cents: int, contracts: int, **more: Any
+    world: Desk, index: int, symbol: str, intent: str, cents: int, contracts: int, **more: Any
 ) -> Response:
     body = {
         "marketSlug": symbol,
@@ -72,9 +72,9 @@ def commissions(answer: Response) -> list[str]:
     return [execution["commissionNotionalCollected"]["value"] for execution in fills]
 
 
-def trade(world: Connection, symbol: str, cents: int, contracts: int) -> tuple[int, int]:
+def trade(world: Desk, symbol: str, cents: int, contracts: int) -> tuple[int, int]:
     """Cents that a trade costs its taker and its maker, off their cash."""
-    ledger, accounts = world.simulation.exchange.trading.ledger, [key.account for key in two(world)]
+    ledger, accounts = world.trading.ledger, [key.account for key in two(world)]
     before = [ledger.balance(account) for account in accounts]
     post(world, 1, symbol, "SELL_LONG", cents, contracts)
     post(world, 0, symbol, "BUY_LONG", cents, contracts)
@@ -126,7 +126,7 @@ def test_every_surface_shows_the_coefficients_of_the_schedule() -> None:
 
 def test_the_exchange_shows_basis_points_as_the_retail_api_does() -> None:
     world = world_of(ROWS)
-    found = firm(world.simulation)
+    found = world.firm
     client = world.exchange(found, found.users[0].name)
     body = {
         "type": "ORDER_TYPE_LIMIT",
@@ -160,7 +160,7 @@ def test_an_order_never_pays_more_than_the_cap_of_the_schedule() -> None:
     world = world_of('    - {taker: "0.07", cap: "2.00"}\n')
     for contracts in (30, 200, 10):
         post(world, 1, "oth-c", "SELL_LONG", 50, contracts)
-    ledger, taker = world.simulation.exchange.trading.ledger, two(world)[0].account
+    ledger, taker = world.trading.ledger, two(world)[0].account
     before = ledger.balance(taker)
     assert commissions(post(world, 0, "oth-c", "BUY_LONG", 50, 240)) == [
         "0.5200",
@@ -177,7 +177,7 @@ def test_a_buyer_needs_no_more_than_the_cap_beside_the_price(cents: int, state: 
     world = world_of('    - {taker: "0.07", cap: "2.00"}\n')
     post(world, 1, "oth-c", "SELL_LONG", 50, 1000)
     account = two(world)[0].account
-    power = world.simulation.exchange.trading.buying_power(account)
+    power = world.trading.buying_power(account)
     change = {"amount": f"{cents / 100 - power / (100 * CENT):.2f}"}
     world.simulation.control("account.fund", account, change)
     answer = post(world, 0, "oth-c", "BUY_LONG", 50, 1000)
@@ -203,42 +203,12 @@ def test_makers_may_pay_too_and_have_to_have_it() -> None:
     world = world_of('    - {taker: "0.03", maker: "0.03"}\n')
     assert trade(world, "oth-c", 50, 200) == (150, 150)
     account = two(world)[1].account
-    power = world.simulation.exchange.trading.buying_power(account)
+    power = world.trading.buying_power(account)
     for dollars, state in ((101.49, "REJECTED"), (101.5, "NEW")):
-        world.simulation.control(
-            "account.fund", account, {"amount": f"{dollars - power / (100 * CENT):.2f}"}
-        )
+        world.operate("account.fund", account, amount=f"{dollars - power / (100 * CENT):.2f}")
         power = round(dollars * 100) * CENT
         answer = post(world, 1, "oth-b", "BUY_SHORT", 50, 200, participateDontInitiate=True)
         assert answer.json()["executions"][0]["order"]["state"] == f"ORDER_STATE_{state}"
-
-
-def test_steps_of_the_weekly_rebate_can_be_changed() -> None:
-    """P16: 40 % of 0.06 x 100 x 0.25 = 1.50 from a hundred dollars on."""
-    text = "fees:\n  rebates: [{volume: '100', percent: 40}, {volume: '5000', percent: 90}]\n"
-    taker = (
-        'world: {accounts: [{name: firms/retail/accounts/5c1e90d2, balance: "10000", prior_volume:'
-        ' "100"}]}\n'
-    )
-    world = connect(Simulation(load_scenario(f"name: r\nextends: quickstart\n{text}{taker}")))
-    terms = {
-        "symbol": "oth-c",
-        "state": "OPEN",
-        "start": "2026-09-01",
-        "expiration": "2026-10-01",
-        "tick_size": "0.01",
-    }
-    world.simulation.control("instrument.create", "", terms)
-    index = [key.account for key in two(world)].index("firms/retail/accounts/5c1e90d2")
-    post(world, 1 - index, "oth-c", "SELL_LONG", 50, 100)
-    post(world, index, "oth-c", "BUY_LONG", 50, 100)
-    world.advance_to("2026-09-14T00:00:00-04:00")
-    rows = (
-        world.retail(two(world)[index])
-        .get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TAKER_FEE_REBATE"})
-        .json()["activities"]
-    )
-    assert [row["accountBalanceChange"]["amount"]["value"] for row in rows] == ["0.6"]
 
 
 def test_a_schedule_survives_forks_journeys_and_its_own_text() -> None:
@@ -246,15 +216,15 @@ def test_a_schedule_survives_forks_journeys_and_its_own_text() -> None:
     world.advance("1h")
     sim = world.simulation
     sim.snapshot("there")
-    twin = connect(sim.fork())
+    twin = Desk(sim.fork())
     assert trade(twin, "tst-a", 40, 100) == (48, 0)
     sim.restore("there")
     assert trade(world, "oth-c", 40, 100) == (168, -48)
-    again = connect(Simulation(load_scenario(sim.scenario.source() + "\n")))
+    again = begin(sim.scenario.source() + "\n")
     again.advance("1h")
     assert trade(again, "oth-b", 40, 100) == (240, 0)
     sim.reset(seed=8)
-    assert trade(connect(sim), "oth-b", 40, 100) == (240, 0)
+    assert trade(Desk(sim), "oth-b", 40, 100) == (240, 0)
 
 
 def test_a_file_on_top_of_another_adds_rows_and_has_the_last_word(tmp_path: Path) -> None:
@@ -262,7 +232,7 @@ def test_a_file_on_top_of_another_adds_rows_and_has_the_last_word(tmp_path: Path
     base = (WORLD + ROWS).replace("name: own-fees", "name: own")
     (tmp_path / "own.yaml").write_text(base)
     (tmp_path / "top.yaml").write_text(text)
-    world = connect(Simulation(load_scenario(str(tmp_path / "top.yaml"))))
+    world = begin(str(tmp_path / "top.yaml"))
     assert trade(world, "oth-b", 40, 100) == (24, 0)
     assert trade(world, "tst-a", 40, 100) == (48, 0)
 

@@ -248,24 +248,6 @@ def test_an_operator_moves_along_legal_edges_only(
         assert market.trading.state("X") is was
 
 
-def test_the_table_of_edges_reads_as_rule_l10_says() -> None:
-    """L10."""
-    tradable = {S.OPEN, S.PREOPEN, S.SUSPENDED, S.HALTED}
-    assert all(S.CLOSED in LEGAL_EDGES[state] for state in tradable)
-    assert LEGAL_EDGES[S.EXPIRED] == {S.TERMINATED}
-    assert not LEGAL_EDGES[S.TERMINATED]
-    assert not any(S.PENDING in targets for targets in LEGAL_EDGES.values())
-    for one, other in (
-        (S.OPEN, S.SUSPENDED),
-        (S.OPEN, S.HALTED),
-        (S.PREOPEN, S.SUSPENDED),
-        (S.PREOPEN, S.HALTED),
-        (S.SUSPENDED, S.HALTED),
-    ):
-        assert other in LEGAL_EDGES[one]
-        assert one in LEGAL_EDGES[other]
-
-
 # The specification's own words about the lifecycle (§3.1): from, to, what also happens.
 SPECIFIED_EDGES = [
     (S.PENDING, S.OPEN, "state-change notification", {Effect.BEGIN_SESSION}),
@@ -284,15 +266,6 @@ SPECIFIED_EDGES = [
         if to not in (S.PENDING, S.MATCH_AND_CLOSE_AUCTION)
     ),
 ]
-# "Order entry" (and "Modify"), "Cancel", "Matching"; None if the specification does not say.
-SPECIFIED_STATES = [
-    (S.OPEN, True, True, True),
-    (S.CLOSED, False, False, False),
-    (S.EXPIRED, False, None, False),
-    (S.SUSPENDED, False, True, False),
-    (S.HALTED, False, False, False),
-    (S.PREOPEN, True, None, False),
-]
 
 
 @pytest.mark.parametrize(("was", "to", "words", "effects"), SPECIFIED_EDGES)
@@ -301,16 +274,6 @@ def test_an_edge_has_the_effects_that_the_specification_names(
 ) -> None:
     """§3.1, transitions."""
     assert effects <= EDGES[was, to].effects, words
-
-
-@pytest.mark.parametrize(("state", "entry", "cancel", "matching"), SPECIFIED_STATES)
-def test_a_state_permits_what_the_specification_says(
-    state: InstrumentState, entry: bool, cancel: bool | None, matching: bool
-) -> None:
-    """§3.1, behavior per state."""
-    assert (state in states.ENTRY_STATES) is entry
-    assert cancel in (None, state in states.CANCEL_STATES)
-    assert (state in states.ENTRY_STATES - states.AUCTION_STATES) is matching
 
 
 def test_effects_of_an_edge_depend_on_where_it_leads_and_what_it_leaves() -> None:

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
 from sim.core.exchange import Exchange
 from sim.core.incentives import scoring
 from sim.core.incentives.incentives import Period
@@ -21,10 +20,10 @@ from sim.core.model.enums import Channel, InstrumentState, LedgerEntryType, Side
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.kernel.instants import DAY, HOUR, NS_PER_MS, NS_PER_S, eastern_date, parse_instant
-from sim.run.client.client import Connection, Http, connect
+from sim.run.client.client import Http
 from sim.world.format.yaml_tree import ScenarioError
 from tests.api.test_synchronous_orders import two
-from tests.journeys import trader
+from tests.kit import Desk, begin, retail_order
 
 START = parse_instant("2026-09-08T23:58:00-04:00")
 MIDNIGHT = parse_instant("2026-09-09T00:00:00-04:00")
@@ -119,6 +118,24 @@ def advance(exchange: Exchange, to: int) -> None:
     exchange.ctx.now = to
 
 
+def entered(
+    exchange: Exchange, account: str, side: Side, price: int, qty: int, symbol: str = "M"
+) -> None:
+    """Let an account enter an order, good till canceled."""
+    command = PlaceOrder(
+        symbol=symbol,
+        account=account,
+        participant=account,
+        side=side,
+        qty=qty,
+        price=price,
+        tif=TimeInForce.GOOD_TILL_CANCEL,
+        channel=Channel.SCRIPT,
+        deferred=True,
+    )
+    exchange.trading.order_service.enter(command)
+
+
 def do(exchange: Exchange, deed: Deed) -> None:
     trading = exchange.trading
     if not deed.account:
@@ -131,18 +148,7 @@ def do(exchange: Exchange, deed: Deed) -> None:
         if not deed.price and mine:
             trading.order_service.cancel(CancelOrder(accounts=(deed.account,), order_id=mine[0].id))
         elif deed.price:
-            order = PlaceOrder(
-                symbol="M",
-                account=deed.account,
-                participant=deed.account,
-                side=deed.side,
-                qty=deed.qty,
-                price=44 + deed.price,
-                tif=TimeInForce.GOOD_TILL_CANCEL,
-                channel=Channel.SCRIPT,
-                deferred=True,
-            )
-            trading.order_service.enter(order)
+            entered(exchange, deed.account, deed.side, 44 + deed.price, deed.qty)
     exchange.flush()
 
 
@@ -311,19 +317,7 @@ def test_takers_are_rewarded_as_somebody_who_reads_every_trade_would(
         advance(exchange, exchange.ctx.now + taken.after * 60 * NS_PER_S)
         before = len(trading.trades)
         for account, side in ((taken.maker, Side.SELL), (taken.taker, Side.BUY)):
-            trading.order_service.enter(
-                PlaceOrder(
-                    symbol="M",
-                    account=account,
-                    participant=account,
-                    side=side,
-                    qty=taken.qty,
-                    price=taken.price,
-                    tif=TimeInForce.GOOD_TILL_CANCEL,
-                    channel=Channel.SCRIPT,
-                    deferred=True,
-                )
-            )
+            entered(exchange, account, side, taken.price, taken.qty)
             exchange.flush()
         advance(exchange, exchange.ctx.now)
         assert len(trading.trades) == before + 1
@@ -382,33 +376,33 @@ VOLUME = (
 )
 
 
-def world_of(period: str = LIQUID + "}", more: str = "") -> Connection:
-    return connect(Simulation(load_scenario(WORLD.replace("PERIOD", period) + more)))
+def world_of(period: str = LIQUID + "}", more: str = "") -> Desk:
+    return begin(WORLD.replace("PERIOD", period) + more)
 
 
-def clients(world: Connection) -> list[Http]:
+def clients(world: Desk) -> list[Http]:
     return [world.retail(found) for found in two(world)]
 
 
-def bid(client: Http, cents: int, contracts: int, intent: str = "BUY_LONG", **more: Any) -> str:
-    body = {
-        "marketSlug": "tst-m",
-        "intent": f"ORDER_INTENT_{intent}",
-        "type": "ORDER_TYPE_LIMIT",
-        "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-        **more,
-    }
-    answer = client.post(
-        "/v1/orders",
-        json={
-            **body,
-            "price": {"value": f"0.{cents:02}", "currency": "USD"},
-            "quantity": contracts,
-        },
-    )
+def bid(client: Http, cents: int, contracts: int, intent: str = "BUY_LONG") -> str:
+    """The id of a customer's order."""
+    body = retail_order(Instrument(symbol="tst-m"), intent, cents, contracts)
+    answer = client.post("/v1/orders", json=body)
     assert answer.status == 200, answer
-    order_id: str = answer.json()["id"]
-    return order_id
+    return str(answer.json()["id"])
+
+
+def balances(world: Desk) -> list[float]:
+    """What the customers have, in dollars."""
+    answers = (client.get("/v1/account/balances").json() for client in clients(world))
+    return [row["currentBalance"] for answer in answers for row in answer["balances"]]
+
+
+def payouts(client: Http) -> list[dict[str, Any]]:
+    """The activities by which rewards were paid."""
+    params = {"types": "ACTIVITY_TYPE_LIQUIDITY_PROGRAM"}
+    answer = client.get("/v1/portfolio/activities", params=params)
+    return list(answer.json()["activities"])
 
 
 def earnings(client: Http) -> list[tuple[str, float, str]]:
@@ -426,11 +420,7 @@ def test_quotes_earn_by_size_and_closeness_each_eastern_date_and_are_paid_the_ne
     bid(ann, 40, 30)
     bid(bob, 39, 20)
     bid(ann, 60, 40, "BUY_SHORT")
-    before = [
-        row["currentBalance"]
-        for client in (ann, bob)
-        for row in client.get("/v1/account/balances").json()["balances"]
-    ]
+    before = balances(world)
     world.advance_to("2026-09-09T00:00:00-04:00")
     assert [earnings(client) for client in (ann, bob)] == [
         [("2026-09-08", 175, "PENDING")],
@@ -440,20 +430,14 @@ def test_quotes_earn_by_size_and_closeness_each_eastern_date_and_are_paid_the_ne
     assert earnings(bob) == [("2026-09-09", 25, "PENDING"), ("2026-09-08", 25, "PENDING")]
     world.advance_to("2026-09-09T12:00:00-04:00")
     assert earnings(bob) == [("2026-09-09", 25, "PENDING"), ("2026-09-08", 25, "PAID")]
-    after = [
-        row["currentBalance"]
-        for client in (ann, bob)
-        for row in client.get("/v1/account/balances").json()["balances"]
-    ]
+    after = balances(world)
     assert [round(new - old, 2) for new, old in zip(after, before, strict=True)] == [175, 25]
-    (row,) = bob.get(
-        "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_LIQUIDITY_PROGRAM"}
-    ).json()["activities"]
+    (row,) = payouts(bob)
     assert row["accountBalanceChange"]["amount"]["value"] == "25"
     world.advance_to("2026-09-11T12:00:00-04:00")
     # the period is over
     assert earnings(bob) == [("2026-09-09", 25, "PAID"), ("2026-09-08", 25, "PAID")]
-    assert world.simulation.exchange.trading.ledger.total() == 0
+    assert world.trading.ledger.total() == 0
 
 
 def test_a_quote_that_rests_over_midnight_earns_for_each_date_its_own_seconds() -> None:
@@ -485,14 +469,8 @@ def test_how_long_after_its_date_a_reward_is_paid_is_a_switch(after: str, paid: 
 
     def seen() -> tuple[str, int, float]:
         statuses = {date: status for date, _, status in earnings(ann)}
-        paid_out = ann.get(
-            "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_LIQUIDITY_PROGRAM"}
-        ).json()["activities"]
-        return (
-            statuses.get("2026-09-08", ""),
-            len(paid_out),
-            ann.get("/v1/account/balances").json()["balances"][0]["currentBalance"],
-        )
+        paid_out = payouts(ann)
+        return statuses.get("2026-09-08", ""), len(paid_out), balances(world)[0]
 
     start = seen()[2]
     world.advance_to(parse_instant(paid) - 1)
@@ -538,12 +516,7 @@ def test_below_a_dollar_a_reward_is_skipped() -> None:
     bid(bob, 40, 10)
     world.advance_to("2026-09-10T00:00:00-04:00")
     assert earnings(ann) == [("2026-09-09", 0.99, "SKIPPED"), ("2026-09-08", 0.99, "SKIPPED")]
-    assert (
-        ann.get(
-            "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_LIQUIDITY_PROGRAM"}
-        ).json()["activities"]
-        == []
-    )
+    assert payouts(ann) == []
 
 
 @pytest.mark.parametrize(("spread", "earns"), [("0.10", True), ("0.095", False)])
@@ -575,24 +548,12 @@ def test_a_side_below_the_target_size_earns_nothing_and_levels_beyond_it_neither
 
 def test_a_halted_market_earns_nobody_anything_and_firms_earn_like_anybody() -> None:
     world = world_of()
-    client = trader(world)
-    order = {
-        "type": "ORDER_TYPE_LIMIT",
-        "side": "SIDE_BUY",
-        "symbol": "tst-m",
-        "orderQty": "10",
-        "price": "40",
-    }
-    assert (
-        client.post(
-            "/v1/trading/orders", json=order | {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL"}
-        ).status
-        == 200
-    )
-    world.simulation.control("instrument.state", "tst-m", {"state": "HALTED"})
+    client = world.trader()
+    world.place(world.instrument("tst-m"), "buy", 40, 10)
+    world.move("tst-m", "HALTED")
     world.advance_to("2026-09-09T00:00:00-04:00")
     assert client.get("/v1/incentives/earnings").json()["rewards"] == []
-    world.simulation.control("instrument.state", "tst-m", {"state": "OPEN"})
+    world.move("tst-m", "OPEN")
     world.advance_to("2026-09-09T02:00:00-04:00")
     rows = client.get("/v1/incentives/earnings").json()["rewards"]
     assert [(row["date"], row["reward"], row["marketSlug"]) for row in rows] == [
@@ -606,8 +567,8 @@ def test_a_cancelled_market_pays_nothing_any_more_even_if_it_opens_again() -> No
     bid(ann, 40, 10)
     world.advance_to("2026-09-09T00:30:00-04:00")
     assert earnings(ann) == [("2026-09-08", 200, "PENDING")]
-    world.simulation.control("event.update", "my-game", {"result": "abandoned", "ended": True})
-    world.simulation.control("instrument.state", "tst-m", {"state": "OPEN"})
+    world.operate("event.update", "my-game", result="abandoned", ended=True)
+    world.move("tst-m", "OPEN")
     bid(ann, 40, 10)
     world.advance_to("2026-09-10T12:00:00-04:00")
     assert earnings(ann) == [("2026-09-08", 200, "SKIPPED")]
@@ -622,8 +583,8 @@ def test_a_market_cancelled_right_after_a_quote_pays_nothing_when_it_opens_again
     ann = clients(world)[0]
     if quoted:
         bid(ann, 40, 10)
-    world.simulation.control("event.update", "my-game", {"result": "abandoned", "ended": True})
-    world.simulation.control("instrument.state", "tst-m", {"state": "OPEN"})
+    world.operate("event.update", "my-game", result="abandoned", ended=True)
+    world.move("tst-m", "OPEN")
     bid(ann, 40, 10)
     world.advance_to("2026-09-10T12:00:00-04:00")
     assert earnings(ann) == []
@@ -646,21 +607,8 @@ def test_takers_share_a_volume_pool_from_the_smallest_turnover_on() -> None:
     """
     world = world_of(VOLUME + ", min_taker_notional: 100}")
     ann, bob = clients(world)
-    maker = trader(world)
     for price, contracts in ((50, 900), (2, 900)):
-        order = {
-            "type": "ORDER_TYPE_LIMIT",
-            "side": "SIDE_SELL",
-            "symbol": "tst-m",
-            "orderQty": str(contracts),
-            "price": str(price),
-        }
-        assert (
-            maker.post(
-                "/v1/trading/orders", json=order | {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL"}
-            ).status
-            == 200
-        )
+        world.place(world.instrument("tst-m"), "sell", price, contracts)
         bid(ann, price, 500)
         bid(bob, price, 250)
         bid(bob, price, 50, "SELL_LONG") if price == 2 else None
@@ -698,7 +646,7 @@ def test_a_taker_earns_from_the_minimum_on_at_prices_that_count(
     world = world_of(f"{VOLUME}{own}}}")
     ann, bob = clients(world)
     for found in two(world):
-        world.simulation.control("account.fund", found.account, {"amount": "50000"})
+        world.operate("account.fund", found.account, amount="50000")
     bid(bob, cents, contracts, "BUY_SHORT")
     bid(ann, cents, contracts)
     world.advance_to("2026-09-09T00:00:00-04:00")
@@ -745,7 +693,7 @@ def test_scoring_can_be_left_to_the_scenario() -> None:
     )
     account = two(world_of())[0].account
     text = WORLD.replace("PERIOD", LIQUID + "}") + reward.replace("ACCOUNT", account) + more
-    world = connect(Simulation(load_scenario(text)))
+    world = begin(text)
     ann = clients(world)[0]
     bid(ann, 40, 10)
     world.advance_to("2026-09-10T12:00:00-04:00")
@@ -758,7 +706,7 @@ def test_points_survive_a_snapshot_and_a_fork() -> None:
     bid(ann, 40, 10)
     world.advance("1h")
     world.simulation.snapshot("half")
-    twin = connect(world.simulation.fork())
+    twin = Desk(world.simulation.fork())
     for one in (world, twin):
         bid(clients(one)[1], 40, 10)
         one.advance_to("2026-09-09T00:00:00-04:00")
@@ -777,7 +725,7 @@ def test_nothing_is_looked_at_while_nothing_happens() -> None:
     """
     world = world_of(LIQUID.replace("2026-09-09T02", "2026-09-09T22") + "}")
     bid(clients(world)[0], 40, 10)
-    fired = [world.simulation.advance_to(world.simulation.now + HOUR).fired for _ in range(24)]
+    fired = [world.simulation.advance_to(world.now + HOUR).fired for _ in range(24)]
     assert [
         timer.subject
         for step in fired
@@ -819,8 +767,8 @@ def test_a_book_is_looked_at_once_a_second_however_often_it_changes(
     assert earnings(ann) == [("2026-09-08", 200, "PENDING")]
 
 
-def _symbol(world: Connection, number: str) -> str:
-    return world.simulation.exchange.incentives.periods[int(number)].symbol
+def _symbol(world: Desk, number: str) -> str:
+    return world.core.incentives.periods[int(number)].symbol
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
 from sim.core.lifecycle.outcomes import MarketOutcome, outcome_of
 from sim.core.model.games import Game, Goal
 from sim.core.model.instrument import GameCondition
-from sim.run.client.client import Connection, connect
-from tests.journeys import enter, firm, trader
+from tests.kit import Desk, begin
 
 SPORTS_MARKET_TYPES = [
     "basketball_player_points",
@@ -55,7 +53,7 @@ SPORTS_MARKET_TYPES = [
 ]
 
 
-def everything(world: Connection) -> list[dict[str, Any]]:
+def everything(world: Desk) -> list[dict[str, Any]]:
     """Every market of the gateway, page by page."""
     found: list[dict[str, Any]] = []
     while page := world.gateway.get(
@@ -66,9 +64,9 @@ def everything(world: Connection) -> list[dict[str, Any]]:
     return found
 
 
-def instrument_rows(world: Connection) -> list[dict[str, Any]]:
+def instrument_rows(world: Desk) -> list[dict[str, Any]]:
     """Every instrument of the exchange."""
-    client, found, token = world.exchange(firm(world.simulation)), [], ""
+    client, found, token = world.partner, [], ""
     while True:
         page = client.post(
             "/v1/refdata/instruments", json={"pageSize": 100, "pageToken": token}
@@ -85,7 +83,7 @@ def instrument_rows(world: Connection) -> list[dict[str, Any]]:
 @pytest.mark.long
 @pytest.mark.spec("S1-1", "S2.10-3")
 def test_the_default_world_has_sports_futures_and_event_contracts_and_every_listed_type(
-    world: Connection,
+    world: Desk,
 ) -> None:
     markets = everything(world)
     assert {market["category"] for market in markets} >= {
@@ -102,7 +100,7 @@ def test_the_default_world_has_sports_futures_and_event_contracts_and_every_list
 
 
 @pytest.mark.spec("S1-2", "S2.6-1", "S2.6-4")
-def test_instruments_carry_state_scales_participants_and_types(world: Connection) -> None:
+def test_instruments_carry_state_scales_participants_and_types(world: Desk) -> None:
     rows = instrument_rows(world)
     for row in rows:
         assert row["state"].startswith("INSTRUMENT_STATE_")
@@ -128,7 +126,7 @@ def test_instruments_carry_state_scales_participants_and_types(world: Connection
 
 
 @pytest.mark.spec("S2.6-5")
-def test_metadata_names_home_away_and_tournament_from_its_date_on(world: Connection) -> None:
+def test_metadata_names_home_away_and_tournament_from_its_date_on(world: Desk) -> None:
     rows = [row for row in instrument_rows(world) if row["metadata"].get("event_category") == "SPR"]
     for row in rows:
         meta, newer = row["metadata"], row["createTime"] >= "2026-07-21T04:00:00Z"
@@ -137,6 +135,9 @@ def test_metadata_names_home_away_and_tournament_from_its_date_on(world: Connect
             (newer and matchup),
         ) * 2, row["symbol"]
         assert ("tournament_name" in meta) is newer, row["symbol"]
+        if newer and matchup and meta["instrument_product"] == "moneyline":
+            sides = {meta["long_participant_name"], meta["short_participant_name"]}
+            assert sides & {meta["home_team_name"], meta["away_team_name"]}, row["symbol"]
     assert {row["createTime"] >= "2026-07-21T04:00:00Z" for row in rows} == {True, False}
     assert any(
         "tournament_name" in row["metadata"] and "home_team_name" not in row["metadata"]
@@ -145,7 +146,7 @@ def test_metadata_names_home_away_and_tournament_from_its_date_on(world: Connect
 
 
 @pytest.mark.spec("S2.10-6")
-def test_two_sided_instruments_from_their_dates_and_one_per_team_before(world: Connection) -> None:
+def test_two_sided_instruments_from_their_dates_and_one_per_team_before(world: Desk) -> None:
     """L29."""
     rows = {row["symbol"]: row for row in instrument_rows(world)}
     kinds = ("soccer_game_to_advance", "esports_map_winner", "esports_game_winner", "tennis_set")
@@ -174,42 +175,12 @@ def test_two_sided_instruments_from_their_dates_and_one_per_team_before(world: C
     )
 
 
-@pytest.mark.spec("S9-6")
-def test_values_nobody_knows_yet_can_be_injected() -> None:
-    text = """
-name: tomorrow
-extends: quickstart
-world:
-  instruments: [{symbol: new-thing, tick_size: "0.01", state: OPEN, sports_market_type: quidditch_snitch_catcher, category: sports, subcategory: quidditch}]
-"""
-    world = connect(Simulation(load_scenario(text)))
-    assert (
-        world.gateway.get("/v1/market/slug/new-thing").json()["market"]["sportsMarketType"]
-        == "quidditch_snitch_catcher"
-    )
-    meta = next(row for row in instrument_rows(world) if row["symbol"] == "new-thing")["metadata"]
-    assert meta["market_sport_type"] == "quidditch_snitch_catcher"
-    world.simulation.control(
-        "instrument.create",
-        "",
-        {"symbol": "newer", "tick_size": "0.01", "sports_market_type": "another_new_one"},
-    )
-    assert (
-        world.gateway.get("/v1/market/slug/newer").json()["market"]["sportsMarketType"]
-        == "another_new_one"
-    )
-
-
 # ---- settled from facts, seen by holders
 
 EVENT = """
 name: facts
 extends: quickstart
-world:
-  events: [{slug: the-game, title: A against B}]
-  instruments:
-    - {symbol: "${symbol}", tick_size: "0.01", state: OPEN, event: the-game, sports_market_type: "${kind}", line: "${line}",
-       player: "${player}", pick: "${pick}"}
+world: {events: [{slug: the-game, title: A against B}]}
 """
 
 
@@ -219,190 +190,118 @@ def paid(
     """What a contract bought at 0.40 pays after the game ended with these facts; None when it goes
     on trading.
     """
-    values = {"symbol": "asked", "kind": kind, "line": line, "player": player, "pick": pick}
-    text = EVENT
-    for name, value in values.items():
-        text = text.replace(f"${{{name}}}", value)
-    world = connect(Simulation(load_scenario(text)))
-    instrument = world.simulation.exchange.instruments.require("asked")
-    enter(world, instrument, "sell", 40, 10, user=1)
-    enter(world, instrument, "buy", 40, 10)
-    account = firm(world.simulation).users[0].account
+    world = begin(EVENT)
+    terms = {"line": line, "player": player, "pick": pick, "sports_market_type": kind}
+    instrument = world.listed("asked", event="the-game", **terms)
+    world.trade(instrument, 40, 10)
 
     def cash() -> float:
-        return float(
-            trader(world)
-            .post("/v1/positions/balance", json={"name": account, "currency": "USD"})
-            .json()["balance"]
-        )
+        return float(world.balance()["balance"])
 
     before = cash()
     world.simulation.control("event.update", "the-game", {**facts, "ended": True})
     world.advance("2m")
-    if trader(world).get("/v1/orderbook/asked").json()["state"] == "INSTRUMENT_STATE_OPEN":
+    if world.book("asked")["state"] == "INSTRUMENT_STATE_OPEN":
         assert cash() == before
         return None
     return round((cash() - before) / 10, 4)
 
 
-QUARTERS = {"Q1": [20, 25], "Q2": [25, 20], "Q3": [30, 25], "Q4": [20, 25], "OT1": [5, 12]}
-HALF = "soccer_game_{}_half_first_team_to_score"
-EXTRA_TIME = {
-    "goals": [
-        {"team": "home", "minute": 20},
-        {"team": "away", "minute": 30},
-        {"team": "away", "minute": 100},
-    ]
+QUARTERS = {
+    "periods": {"Q1": [20, 25], "Q2": [25, 20], "Q3": [30, 25], "Q4": [20, 25], "OT1": [5, 12]}
 }
+MAPS = {"periods": {"M1": [13, 7], "M2": [13, 10]}}
+SETS = {"periods": {"S1": [6, 4], "S2": [6, 7], "S3": [6, 3]}}
+TWO_SETS = {"periods": {"S1": [6, 4], "S2": [6, 3]}}
+THREE_TWO = {"home_score": 3, "away_score": 2}
 
-FACTS = [
+
+def box(**score: int) -> dict[str, Any]:
+    """The box score of one player."""
+    return {"players": {"Ann": score}}
+
+
+def soccer(*scored: str) -> dict[str, Any]:
+    """Goals, such as "home 45+3"."""
+    rows = []
+    for text in scored:
+        team, _, moment = text.partition(" ")
+        minute, _, stoppage = moment.partition("+")
+        row: dict[str, Any] = {"team": team, "minute": int(minute)}
+        rows.append(row | ({"stoppage": int(stoppage)} if stoppage else {}))
+    return {"goals": rows}
+
+
+EXTRA_TIME = soccer("home 20", "away 30", "away 100")
+ANN = {"player": "Ann"}
+FIRST, SECOND = (f"soccer_game_{half}_half_first_team_to_score" for half in ("first", "second"))
+
+# Facts of a game, the type of market, what else its terms say (a line, a player, a pick), and what
+# it pays; None where it goes on trading.
+FACTS: list[tuple[dict[str, Any], str, dict[str, str], float | None]] = [
     # Second half: the third and fourth quarter alone, whatever happens in overtime.
-    ({"periods": QUARTERS}, {"kind": "basketball_team_second_half_winner"}, 0.5),
-    ({"periods": QUARTERS}, {"kind": "basketball_team_second_half_spread", "line": "0.5"}, 1),
-    ({"periods": QUARTERS}, {"kind": "basketball_team_second_half_total", "line": "100.5"}, 0),
-    ({"periods": QUARTERS}, {"kind": "basketball_team_first_half_total", "line": "89.5"}, 1),
-    ({"periods": QUARTERS}, {"kind": "basketball_team_full_game_winner"}, 0),
+    (QUARTERS, "basketball_team_second_half_winner", {}, 0.5),
+    (QUARTERS, "basketball_team_second_half_spread", {"line": "0.5"}, 1),
+    (QUARTERS, "basketball_team_second_half_total", {"line": "100.5"}, 0),
+    (QUARTERS, "basketball_team_first_half_total", {"line": "89.5"}, 1),
+    (QUARTERS, "basketball_team_full_game_winner", {}, 0),
     # Props: full games, overtime included; that is what the box score says.
-    (
-        {"players": {"Ann": {"points": 31}}},
-        {"kind": "basketball_player_points", "player": "Ann", "line": "30.5"},
-        1,
-    ),
-    (
-        {"players": {"Ann": {"steals": 1}}},
-        {"kind": "basketball_player_steals", "player": "Ann", "line": "1.5"},
-        0,
-    ),
-    (
-        {"players": {"Ann": {"points": 10, "assists": 10, "threes": 10}}},
-        {"kind": "basketball_player_double_double", "player": "Ann"},
-        1,
-    ),
-    (
-        {"players": {"Ann": {"points": 40, "assists": 10, "threes": 10, "rebounds": 9}}},
-        {"kind": "basketball_player_triple_double", "player": "Ann"},
-        0,
-    ),
-    (
-        {"players": {"Ann": {"points": 40, "assists": 9, "rebounds": 9}}},
-        {"kind": "basketball_player_double_double", "player": "Ann"},
-        0,
-    ),
-    (
-        {"players": {"Ann": {"points": 10, "steals": 10, "blocks": 10}}},
-        {"kind": "basketball_player_triple_double", "player": "Ann"},
-        1,
-    ),
+    (box(points=31), "basketball_player_points", ANN | {"line": "30.5"}, 1),
+    (box(steals=1), "basketball_player_steals", ANN | {"line": "1.5"}, 0),
+    (box(points=10, assists=10, threes=10), "basketball_player_double_double", ANN, 1),
+    (box(points=40, assists=10, threes=10, rebounds=9), "basketball_player_triple_double", ANN, 0),
+    (box(points=40, assists=9, rebounds=9), "basketball_player_double_double", ANN, 0),
+    (box(points=10, steals=10, blocks=10), "basketball_player_triple_double", ANN, 1),
     # Halves of soccer: stoppage belongs to its half, extra time to none.
-    ({"goals": []}, {"kind": HALF.format("first"), "pick": "none"}, 1),
-    ({"goals": []}, {"kind": HALF.format("first"), "pick": "home"}, 0),
-    (
-        {"goals": [{"team": "home", "minute": 45, "stoppage": 3}]},
-        {"kind": HALF.format("first"), "pick": "home"},
-        1,
-    ),
-    (
-        {"goals": [{"team": "home", "minute": 45, "stoppage": 3}]},
-        {"kind": HALF.format("second"), "pick": "none"},
-        1,
-    ),
-    (
-        {"goals": [{"team": "home", "minute": 46}]},
-        {"kind": HALF.format("first"), "pick": "none"},
-        1,
-    ),
-    (
-        {"goals": [{"team": "home", "minute": 46}]},
-        {"kind": HALF.format("second"), "pick": "home"},
-        1,
-    ),
-    ({"goals": [{"team": "home", "minute": 1}]}, {"kind": HALF.format("first"), "pick": "home"}, 1),
-    (
-        {"goals": [{"team": "home", "minute": 90}]},
-        {"kind": HALF.format("second"), "pick": "home"},
-        1,
-    ),
-    (
-        {"goals": [{"team": "home", "minute": 91}]},
-        {"kind": HALF.format("second"), "pick": "none"},
-        1,
-    ),
-    (
-        {"goals": [{"team": "home", "minute": 90, "stoppage": 9}]},
-        {"kind": HALF.format("second"), "pick": "home"},
-        1,
-    ),
-    (
-        {"goals": [{"team": "away", "minute": 105}]},
-        {"kind": HALF.format("second"), "pick": "none"},
-        1,
-    ),
-    (
-        {"goals": [{"team": "away", "minute": 46}, {"team": "home", "minute": 90, "stoppage": 6}]},
-        {"kind": "soccer_game_second_half_btts"},
-        1,
-    ),
-    (
-        {"goals": [{"team": "away", "minute": 46}, {"team": "home", "minute": 91}]},
-        {"kind": "soccer_game_second_half_btts"},
-        0,
-    ),
-    (
-        {"goals": [{"team": "home", "minute": 100}], "advances": "away"},
-        {"kind": "soccer_game_to_advance"},
-        0,
-    ),
-    ({"goals": [{"team": "home", "minute": 100}]}, {"kind": "drawable_outcome", "pick": "draw"}, 1),
+    (soccer(), FIRST, {"pick": "none"}, 1),
+    (soccer(), FIRST, {"pick": "home"}, 0),
+    (soccer("home 45+3"), FIRST, {"pick": "home"}, 1),
+    (soccer("home 45+3"), SECOND, {"pick": "none"}, 1),
+    (soccer("home 46"), FIRST, {"pick": "none"}, 1),
+    (soccer("home 46"), SECOND, {"pick": "home"}, 1),
+    (soccer("home 1"), FIRST, {"pick": "home"}, 1),
+    (soccer("home 90"), SECOND, {"pick": "home"}, 1),
+    (soccer("home 91"), SECOND, {"pick": "none"}, 1),
+    (soccer("home 90+9"), SECOND, {"pick": "home"}, 1),
+    (soccer("away 105"), SECOND, {"pick": "none"}, 1),
+    (soccer("away 46", "home 90+6"), "soccer_game_second_half_btts", {}, 1),
+    (soccer("away 46", "home 91"), "soccer_game_second_half_btts", {}, 0),
+    (soccer("home 100") | {"advances": "away"}, "soccer_game_to_advance", {}, 0),
+    (soccer("home 100"), "drawable_outcome", {"pick": "draw"}, 1),
     # What is known by its goals alone has a score: all of them, extra time included.
-    (EXTRA_TIME, {"kind": "moneyline"}, 0),
-    (EXTRA_TIME, {"kind": "spreads", "line": "1"}, 0.5),
-    (EXTRA_TIME, {"kind": "totals", "line": "2.5"}, 1),
+    (EXTRA_TIME, "moneyline", {}, 0),
+    (EXTRA_TIME, "spreads", {"line": "1"}, 0.5),
+    (EXTRA_TIME, "totals", {"line": "2.5"}, 1),
     # Maps, sets, games.
-    ({"periods": {"M1": [13, 7], "M2": [13, 10]}}, {"kind": "esports_map_winner_2"}, 1),
-    ({"periods": {"M1": [13, 7], "M2": [13, 10]}}, {"kind": "esports_map_winner_3"}, 0.5),
-    ({"periods": {"S1": [6, 4], "S2": [6, 7], "S3": [6, 3]}}, {"kind": "tennis_match_winner"}, 1),
-    ({"periods": {"S1": [6, 4], "S2": [6, 7], "S3": [6, 3]}}, {"kind": "tennis_set_2_winner"}, 0),
-    (
-        {"periods": {"S1": [6, 4], "S2": [6, 7], "S3": [6, 3]}},
-        {"kind": "tennis_match_total_games", "line": "31.5"},
-        1,
-    ),
-    (
-        {"periods": {"S1": [6, 4], "S2": [6, 7], "S3": [6, 3]}},
-        {"kind": "tennis_match_sets_spread", "line": "-1.5"},
-        0,
-    ),
-    (
-        {"periods": {"S1": [6, 4], "S2": [6, 3]}},
-        {"kind": "tennis_match_exact_score", "pick": "2-0"},
-        1,
-    ),
+    (MAPS, "esports_map_winner_2", {}, 1),
+    (MAPS, "esports_map_winner_3", {}, 0.5),
+    (SETS, "tennis_match_winner", {}, 1),
+    (SETS, "tennis_set_2_winner", {}, 0),
+    (SETS, "tennis_match_total_games", {"line": "31.5"}, 1),
+    (SETS, "tennis_match_sets_spread", {"line": "-1.5"}, 0),
+    (TWO_SETS, "tennis_match_exact_score", {"pick": "2-0"}, 1),
     # Whole games, and games without a result.
-    ({"home_score": 3, "away_score": 2}, {"kind": "moneyline"}, 1),
-    ({"home_score": 3, "away_score": 2}, {"kind": "spreads", "line": "-1.5"}, 0),
-    ({"home_score": 3, "away_score": 2}, {"kind": "totals", "line": "5"}, 0.5),
-    ({"result": "no_result"}, {"kind": "basketball_player_points", "player": "Ann"}, 0.5),
-    ({"result": "abandoned"}, {"kind": "moneyline"}, 0.4),
-    (
-        {"home_score": 3, "away_score": 2},
-        {"kind": "basketball_player_points", "player": "Ann"},
-        None,
-    ),
-    ({"home_score": 3, "away_score": 2}, {"kind": "something_new"}, None),
+    (THREE_TWO, "moneyline", {}, 1),
+    (THREE_TWO, "spreads", {"line": "-1.5"}, 0),
+    (THREE_TWO, "totals", {"line": "5"}, 0.5),
+    ({"result": "no_result"}, "basketball_player_points", ANN, 0.5),
+    ({"result": "abandoned"}, "moneyline", {}, 0.4),
+    (THREE_TWO, "basketball_player_points", ANN, None),
+    (THREE_TWO, "something_new", {}, None),
 ]
 
 
 @pytest.mark.spec("S2.10-4", "S2.10-5", "S2.10-6")
-@pytest.mark.parametrize(("facts", "asked", "pays"), FACTS)
+@pytest.mark.parametrize(("facts", "kind", "terms", "pays"), FACTS)
 def test_a_market_pays_what_the_facts_of_its_game_say(
-    facts: dict[str, Any], asked: dict[str, str], pays: float | None
+    facts: dict[str, Any], kind: str, terms: dict[str, str], pays: float | None
 ) -> None:
     """L29."""
-    assert paid(facts, **asked) == pays
+    assert paid(facts, kind, **terms) == pays
 
 
 @pytest.mark.spec("S2.10-5")
-def test_soccer_half_markets_trade_in_cents(world: Connection) -> None:
+def test_soccer_half_markets_trade_in_cents(world: Desk) -> None:
     halves = [
         market
         for market in everything(world)
@@ -415,16 +314,14 @@ def test_soccer_half_markets_trade_in_cents(world: Connection) -> None:
 
 
 def test_a_game_of_the_default_world_closes_and_settles_its_markets_on_every_surface(
-    world: Connection,
+    world: Desk,
 ) -> None:
     event = next(
         found
         for found in world.gateway.get("/v1/events", params={"limit": 100}).json()["events"]
         if "wnba" in found["slug"] and found["active"]
     )
-    world.simulation.control(
-        "event.update", event["slug"], {"periods": {"Q1": [20, 18]}, "live": True, "period": "Q2"}
-    )
+    world.operate("event.update", event["slug"], periods={"Q1": [20, 18]}, live=True, period="Q2")
     live = world.gateway.get(f"/v1/events/slug/{event['slug']}").json()["event"]
     assert (live["live"], live["period"]) == (True, "Q2")
     answer = world.simulation.control(
@@ -432,14 +329,13 @@ def test_a_game_of_the_default_world_closes_and_settles_its_markets_on_every_sur
         str(event["id"]),
         {"periods": {"Q2": [20, 18], "Q3": [20, 18], "Q4": [20, 18]}, "ended": True},
     ).value
-    assert isinstance(answer, dict)
     settled = answer["settles"]
     assert any("-2h" in symbol for symbol in settled)
     assert not any("astatc" in symbol for symbol in settled)  # no box score was told
     world.advance("2m")
     symbol = next(symbol for symbol in settled if "-2h" in symbol)
     assert world.gateway.get(f"/v1/markets/{symbol}/settlement").status == 200
-    assert trader(world).get(f"/v1/orderbook/{symbol}").json()["state"] == "INSTRUMENT_STATE_CLOSED"
+    assert world.book(symbol)["state"] == "INSTRUMENT_STATE_CLOSED"
 
 
 # ---- properties

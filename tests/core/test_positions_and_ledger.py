@@ -26,45 +26,27 @@ def positions() -> Positions:
 # ---- positions
 
 
-def test_opening_adds_price_times_quantity_to_cost() -> None:
-    """P9: 50 at 520."""
-    book = positions()
-    assert book.fill("a", "X", 50, 520, "t") == (0, 50)
-    (row,) = book.rows("a")
-    assert (row.qty_change, row.cost_change, row.realized_change, row.net) == (50, 26_000, 0, 50)
-
-
-def test_closing_removes_average_cost_and_books_the_difference() -> None:
+@pytest.mark.parametrize(
+    ("fills", "net", "cost", "realized"),
+    [
+        ([(50, 520)], 50, 26_000, 0),
+        ([(10, 40), (10, 60), (-5, 70)], 15, 750, 100),  # the average cost goes
+        ([(-10, 60), (4, 50)], -6, -360, 40),  # a short has negative cost
+        ([(10, 40), (-15, 50)], -5, -250, 100),  # closes and opens in one row
+    ],
+)
+def test_what_fills_make_of_a_position(
+    fills: list[tuple[int, int]], net: int, cost: int, realized: int
+) -> None:
     """P9."""
     book = positions()
-    book.fill("a", "X", 10, 40, "t")
-    book.fill("a", "X", 10, 60, "t")
-    book.fill("a", "X", -5, 70, "t")
+    for qty, price in fills:
+        book.fill("a", "X", qty, price, "t")
     found = book.get("a", "X")
-    assert found is not None
-    assert (found.net, found.cost, found.realized) == (15, 750, 100)
-    assert (found.qty_bought, found.qty_sold) == (20, 5)
-
-
-def test_shorts_have_negative_cost_and_gain_when_bought_back_cheaper() -> None:
-    """P9."""
-    book = positions()
-    book.fill("a", "X", -10, 60, "t")
-    book.fill("a", "X", 4, 50, "t")
-    found = book.get("a", "X")
-    assert found is not None
-    assert (found.net, found.cost, found.realized) == (-6, -360, 40)
-
-
-def test_a_fill_that_crosses_zero_closes_and_opens_in_one_row() -> None:
-    """P9."""
-    book = positions()
-    book.fill("a", "X", 10, 40, "t")
-    book.fill("a", "X", -15, 50, "t")
-    found = book.get("a", "X")
-    assert found is not None
-    assert (found.net, found.cost, found.realized) == (-5, -250, 100)
-    assert len(book.rows("a")) == 2
+    assert (found.net, found.cost, found.realized) == (net, cost, realized)
+    assert found.qty_bought == sum(qty for qty, _ in fills if qty > 0)
+    assert found.qty_sold == -sum(qty for qty, _ in fills if qty < 0)
+    assert len(book.rows("a")) == len(fills)
 
 
 moves = st.lists(
@@ -104,7 +86,6 @@ def test_bod_position_is_the_net_at_the_last_roll() -> None:
     market.sell("b", 10, 50)
     market.buy("a", 4, 50)
     position = market.trading.positions.get("a", "X")
-    assert position is not None
     assert position.bod(market.ctx.now) == 0
     market.advance(hours(3))
     assert position.bod(market.ctx.now) == 4
@@ -156,7 +137,6 @@ def test_every_move_of_cash_has_its_contra_on_a_house_account() -> None:
     moved = market.trading.move_cash(
         "a", -5 * DOLLAR, LedgerEntryType.WITHDRAWAL, "Withdrawal", reference="ref"
     )
-    assert isinstance(moved, CashMoved)
     assert (moved.after - moved.before, moved.reference) == (-5 * DOLLAR, "ref")
     assert ledger.total() == 0
 

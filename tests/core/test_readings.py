@@ -16,9 +16,9 @@ from sim.cli.main import main
 from sim.core.catalogue.observations import READINGS, catalogue
 from sim.core.catalogue.observations.observation import EVIDENCE
 from sim.read.catalogues import rows
-from sim.run.client.client import Connection, connect
 from sim.run.loader.load import scenario_from_document
 from sim.testing import plugin
+from tests.kit import Desk, begin
 
 pytestmark = pytest.mark.reading("documented")
 
@@ -31,11 +31,11 @@ def shown() -> dict[str, dict[str, Any]]:
     return {reading: event(served(reading)) for reading in READINGS}
 
 
-def served(reading: str, **changes: Any) -> Connection:
-    return connect(Simulation(replace(QUICKSTART, reading=reading, **changes)))
+def served(reading: str, **changes: Any) -> Desk:
+    return Desk(Simulation(replace(QUICKSTART, reading=reading, **changes)))
 
 
-def event(world: Connection) -> dict[str, Any]:
+def event(world: Desk) -> dict[str, Any]:
     events = world.gateway.get("/v1/events", params={"limit": "40"}).json()["events"]
     return next(
         one for one in events if one["teams"] and any(m["bestBidQuote"] for m in one["markets"])
@@ -114,7 +114,7 @@ def test_an_event_has_the_shape_that_was_observed(shown: Any) -> None:
 
 def test_every_event_says_when_it_starts() -> None:
     """Games begin; what futures and topics ask about happens at the end of their events."""
-    world = connect(Simulation(load_scenario("quickstart")))
+    world = begin()
     kinds = set()
     for page in range(3):
         for event in world.gateway.get(f"/v1/events?limit=100&offset={100 * page}").json()[
@@ -158,7 +158,7 @@ def test_each_switch_can_be_set_alone(name: str) -> None:
         return bool(shows(one, world.gateway.get(path).json()["marketData"]))
 
     assert not shown_now()
-    world.simulation.control("assumption.set", name, {"value": value})
+    world.assume(name, value)
     assert shown_now()
     assert sum(in_force(world.simulation).values()) == 1
 
@@ -173,11 +173,11 @@ def test_a_switch_is_set_alone_over_a_reading() -> None:
 def test_camel_case_parameters_work_in_observed_whatever_the_preset_says() -> None:
     for reading, slug in (("documented", "ignored"), ("observed", "heard")):
         world = served(reading)
-        world.simulation.control("preset.set", "", {"name": "realistic"})
-        world.simulation.control("preset.set", "", {"name": "ideal"})
+        world.preset("realistic")
+        world.preset("ideal")
         if reading == "documented":
-            world.simulation.control("reading.set", "", {"name": "documented"})
-        key = world.simulation.exchange.firms.api_keys()[0]
+            world.operate("reading.set", name="documented")
+        key = world.core.firms.api_keys()[0]
         retail = world.retail(key)
         answer = retail.get("/v1/portfolio/activities", params={"sortOrder": "SIDEWAYS"})
         assert (answer.status == 400) is (slug == "heard")
@@ -190,11 +190,11 @@ def test_replay_fork_and_reset_keep_the_reading(tmp_path: Path, capsys: Any) -> 
     path = tmp_path / "run.ndjson"
     with path.open("wb") as file:
         simulation = Simulation(replace(QUICKSTART, reading="observed"), journal=file)
-        assert isinstance(event(connect(simulation))["id"], str)
+        assert isinstance(event(Desk(simulation))["id"], str)
         fork = simulation.fork()
         assert all(in_force(fork).values())
         simulation.control("reading.set", "", {"name": "documented"})
-        assert isinstance(event(connect(simulation))["id"], int)
+        assert isinstance(event(Desk(simulation))["id"], int)
         assert all(in_force(fork).values())
         simulation.reset()
         assert all(in_force(simulation).values())

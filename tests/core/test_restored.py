@@ -7,15 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec import msgpack
 
-from sim.core.model.enums import OrderType, Side
+from sim.core.model.enums import Side
 from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Execution, Order
 from sim.core.model.quantities import DOLLAR
-from sim.core.model.refusals import Refusal
 from sim.core.trading.trading import TradingState
 from tests.trading_harness import Market
 
@@ -33,44 +30,6 @@ def restored(market: Market) -> None:
     market.trading.load(msgpack.decode(msgpack.encode(market.trading.save()), type=TradingState))
 
 
-moves = st.tuples(
-    st.sampled_from(("limit", "limit", "stop", "cancel", "replace")),
-    st.sampled_from(ACCOUNTS),
-    st.sampled_from(SYMBOLS),
-    st.sampled_from((Side.BUY, Side.SELL)),
-    st.integers(45, 55),
-    st.integers(1, 9),
-    st.sampled_from(("", "c1", "c2")),
-)
-Move = tuple[str, str, str, Side, int, int, str]
-
-
-def do(market: Market, move: Move) -> object:
-    """Perform an action; return its reports, or the text of its refusal."""
-    kind, account, symbol, side, price, qty, clord_id = move
-    mine = market.trading.orders.of_account(account)
-    try:
-        if kind == "limit":
-            market.trading.order_service.enter(
-                market.command(
-                    account, side, qty, price, symbol, clord_id=clord_id, deferred=qty > 5
-                )
-            )
-        elif kind == "stop":
-            market.trading.order_service.enter(
-                market.command(
-                    account, side, qty, symbol=symbol, type=OrderType.STOP, stop_price=price
-                )
-            )
-        elif mine and kind == "cancel":
-            market.cancel(mine[price % len(mine)])
-        elif mine:
-            market.replace(mine[price % len(mine)], price=price, qty=qty)
-    except Refusal as refusal:
-        return refusal.message
-    return [report(found) for found in market.reports()]
-
-
 def report(found: Execution) -> tuple[object, ...]:
     order = found.order
     return (
@@ -84,26 +43,6 @@ def report(found: Execution) -> tuple[object, ...]:
         found.last_px,
         found.last_qty,
     )
-
-
-@given(st.lists(moves, min_size=1, max_size=40), st.integers(1, 7))
-def test_what_is_restored_every_so_often_goes_on_as_what_never_was(
-    program: list[Move], every: int
-) -> None:
-    one, other = market(), market()
-    for number, move in enumerate(program):
-        if not number % every:
-            restored(other)
-        assert do(one, move) == do(other, move)
-    restored(other)
-    other.check()
-    for account in ACCOUNTS:
-        assert other.trading.open_orders_reserve(account) == one.trading.open_orders_reserve(
-            account
-        )
-        assert other.trading.buying_power(account) == one.trading.buying_power(account)
-    for symbol in SYMBOLS:
-        assert other.depth(symbol) == one.depth(symbol)
 
 
 def reserve(market: Market, order: Order) -> object:

@@ -28,6 +28,14 @@ def traded(**terms: Any) -> Market:
     return market
 
 
+def check_settled_after_the_close(market: Market) -> None:
+    """The long position is paid a minute after the next close, and not before."""
+    assert market.trading.positions.net("long", "X") == 100
+    market.move(S.CLOSED)
+    market.advance(seconds(60))
+    assert market.trading.positions.net("long", "X") == 0
+
+
 def last_cash(market: Market, account: str) -> tuple[str, int]:
     row = market.trading.ledger.entries(account)[-1]
     return row.type.name, row.after - row.before
@@ -52,7 +60,6 @@ def test_longs_are_paid_and_shorts_pay(
         assert last_cash(market, "long") == ("RESOLUTION", long_cash)
     for account, realized in (("long", long_realized), ("short", short_realized)):
         position = market.trading.positions.get(account, "X")
-        assert position is not None
         assert (position.net, position.cost, position.realized) == (0, 0, realized)
         row = market.trading.positions.rows(account)[-1]
         assert (row.net, row.settlement, row.description) == (0, price, "Expiry")
@@ -167,10 +174,7 @@ def test_reopening_calls_the_settlement_off_until_the_next_close() -> None:
     market.trading.listings.record_outcome("X", 100)
     market.move(S.OPEN)
     market.advance(hours(1))
-    assert market.trading.positions.net("long", "X") == 100
-    market.move(S.CLOSED)
-    market.advance(seconds(60))
-    assert market.trading.positions.net("long", "X") == 0
+    check_settled_after_the_close(market)
 
 
 def test_an_outcome_that_comes_after_a_reopening_waits_for_the_next_close() -> None:
@@ -181,10 +185,7 @@ def test_an_outcome_that_comes_after_a_reopening_waits_for_the_next_close() -> N
     market.move(S.OPEN)
     market.trading.listings.record_outcome("X", 100)
     market.advance(hours(1))
-    assert market.trading.positions.net("long", "X") == 100
-    market.move(S.CLOSED)
-    market.advance(seconds(60))
-    assert market.trading.positions.net("long", "X") == 0
+    check_settled_after_the_close(market)
 
 
 def test_an_outcome_of_a_market_that_was_reopened_past_its_closing_date_waits_for_the_close() -> (
@@ -196,10 +197,7 @@ def test_an_outcome_of_a_market_that_was_reopened_past_its_closing_date_waits_fo
     market.move(S.OPEN)
     market.trading.listings.record_outcome("X", 100)
     market.advance(hours(1))
-    assert market.trading.positions.net("long", "X") == 100
-    market.move(S.CLOSED)
-    market.advance(seconds(60))
-    assert market.trading.positions.net("long", "X") == 0
+    check_settled_after_the_close(market)
 
 
 def test_a_correction_pays_the_difference_to_whoever_was_resolved() -> None:

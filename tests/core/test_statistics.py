@@ -38,6 +38,11 @@ def window(
     )
 
 
+def read(stats: object, names: str) -> tuple[object, ...]:
+    """The fields of statistics with these names."""
+    return tuple(getattr(stats, name) for name in names.split())
+
+
 def test_statistics_follow_every_trade() -> None:
     """§2.5."""
     market = Market()
@@ -45,13 +50,7 @@ def test_statistics_follow_every_trade() -> None:
     for price, qty in ((50, 2), (60, 3), (40, 1), (45, 4)):
         trade(market, price, qty)
     stats = market.trading.stats("X")
-    assert (
-        stats.open_px,
-        stats.high_px,
-        stats.low_px,
-        stats.last_trade_px,
-        stats.last_trade_qty,
-    ) == (50, 60, 40, 45, 4)
+    assert read(stats, "open_px high_px low_px last_trade_px last_trade_qty") == (50, 60, 40, 45, 4)
     assert (stats.shares_traded, stats.notional_traded, stats.open_interest) == (10, 500, 10)
     assert stats.last_trade_at == START
 
@@ -64,13 +63,13 @@ def test_a_session_ends_with_a_close_price_and_the_next_begins_afresh() -> None:
     assert market.trading.stats("X").close_px == 50
     market.move(S.OPEN)
     stats = market.trading.stats("X")
-    assert (
-        stats.open_px,
-        stats.close_px,
-        stats.shares_traded,
-        stats.last_trade_px,
-        stats.open_interest,
-    ) == (None, None, 0, 50, 2)
+    assert read(stats, "open_px close_px shares_traded last_trade_px open_interest") == (
+        None,
+        None,
+        0,
+        50,
+        2,
+    )
     trade(market, 30, 1)
     assert market.trading.stats("X").open_px == 30
 
@@ -85,15 +84,15 @@ def test_trade_statistics_slice_a_window_evenly_with_edges_to_the_later_bar() ->
     market.advance(minutes(5))
     trade(market, 40, 3)
     whole, bars, starts, ends = window(market, start, start + minutes(30), 3)
-    assert (
-        whole.first,
-        whole.last,
-        whole.high,
-        whole.low,
-        whole.total_trade_count,
-        whole.volume,
-        whole.notional,
-    ) == (50, 40, 60, 40, 3, 6, 290)
+    assert read(whole, "first last high low total_trade_count volume notional") == (
+        50,
+        40,
+        60,
+        40,
+        3,
+        6,
+        290,
+    )
     assert [bar.total_trade_count for bar in bars] == [1, 2, 0]
     assert bars[2] == TradeStats()
     assert (starts, ends) == (
@@ -119,12 +118,12 @@ def test_cleared_sums_are_zero_until_the_trade_is_cleared() -> None:
     start = market.ctx.now
     trade(market, 50, 2)
     fresh = window(market, start, start + minutes(1), 1)[0]
-    assert (
-        fresh.total_trade_count,
-        fresh.cleared_trade_count,
-        fresh.cleared_volume,
-        fresh.cleared_notional,
-    ) == (1, 0, 0, 0)
+    assert read(fresh, "total_trade_count cleared_trade_count cleared_volume cleared_notional") == (
+        1,
+        0,
+        0,
+        0,
+    )
     market.advance(seconds(30))
     later = window(market, start, start + minutes(1), 1)[0]
     assert (later.cleared_trade_count, later.cleared_volume, later.cleared_notional) == (1, 2, 100)

@@ -5,149 +5,94 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue import assumptions, quirks
 from sim.kernel.instants import NS_PER_S
-from sim.run.client.client import Connection, Http, RpcError, connect
+from sim.run.client.client import RpcError
 from tests.api import test_exchange_funding as funding
 from tests.api import test_exchange_kyc_prefill as prefill
 from tests.api import test_exchange_participants as participants
 from tests.api import test_retail_rfqs as rfqs
-from tests.journeys import firm, key, operate, order, quiet, trader
-from tests.kit import streams
+from tests.kit import PERSON, Desk, begin, order, streams
 
 HERE = Path(__file__).parents[1]
-PERSON = load_scenario("kyc-approval-window").steps[0].call.json  # type: ignore[union-attr]
-
-
-def switch(world: Connection, **values: str) -> None:
-    for name, value in values.items():
-        operate(world, "assumption.set", name.replace("__", "."), value=value)
-
-
-def listed(world: Connection, **terms: object) -> str:
-    operate(world, "instrument.create", symbol="switches", tick_size="0.01", state="OPEN", **terms)
-    return "switches"
-
-
-def entered(world: Connection, **body: object) -> int:
-    """Return the HTTP status of an order of a partner."""
-    return (
-        trader(world)
-        .post(
-            "/v1/trading/orders",
-            json={"side": "SIDE_BUY", "type": "ORDER_TYPE_LIMIT", "price": "40", **body},
-        )
-        .status
-    )
 
 
 # ---- verifications and webhooks
 
 
-def document_after_five_seconds(world: Connection) -> object:
-    atlas = world.exchange(firm(world.simulation))
-    atlas.post(
-        "/v1/kyc/start", json={**PERSON, "date_of_birth": "1985-09-02", "docv_eligible": True}
-    )
-    operate(world, "kyc.document", "person-1", result="uploaded")
+def document_after_five_seconds(world: Desk) -> object:
+    world.start_kyc(date_of_birth="1985-09-02", docv_eligible=True)
+    world.operate("kyc.document", PERSON["external_id"], result="uploaded")
     world.advance("5s")
-    return atlas.get("/v1/kyc/status", params={"external_id": "person-1"}).json()["status"][
-        "decision"
-    ]
+    return world.kyc_status()["status"]["decision"]
 
 
-def after_two_wrong_codes(world: Connection) -> object:
+def after_two_wrong_codes(world: Desk) -> object:
     prefill.start(world)
     prefill.submit(world, "654321")
     return prefill.submit(world, "654321").status
 
 
-def notified(world: Connection, *answers: int) -> Http:
-    """Return a firm whose receiver gives these answers to kyc.approved, then 200."""
+def notified(world: Desk, *answers: int) -> None:
+    """Let the receiver give these answers to kyc.approved, then 200."""
     waiting = [200, *answers]
     world.receive = lambda post: waiting.pop(0) if waiting else 200
-    atlas = world.exchange(firm(world.simulation))
-    switch(world, webhook__breaker_threshold="1000")
-    assert (
-        atlas.post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).status == 200
-    )
-    assert atlas.post("/v1/kyc/start", json=PERSON).status == 200
-    return atlas
+    world.assume("webhook.breaker_threshold", "1000")
+    assert world.register_webhook("http://127.0.0.1:9/hook").status == 200
+    assert world.start_kyc().status == 200
 
 
-def gap(world: Connection, number: int) -> int:
+def gap(world: Desk, number: int) -> int:
     """Return the whole seconds between a failed attempt and the next."""
     notified(world, *(500,) * number)
     world.advance("1h")
-    at = [
-        record.at
-        for record in world.simulation.exchange.webhooks.deliveries()
-        if record.type == "kyc.approved"
-    ]
+    at = [record.at for record in deliveries(world)]
     return (at[number] - at[number - 1]) // NS_PER_S
 
 
-def unanswered(world: Connection) -> object:
+def deliveries(world: Desk) -> list[Any]:
+    """Attempts to deliver kyc.approved."""
+    return [row for row in world.core.webhooks.deliveries() if row.type == "kyc.approved"]
+
+
+def unanswered(world: Desk) -> object:
     notified(world)
-    while (
-        due := world.simulation.next_due()
-    ) is not None and due <= world.simulation.start + 3600 * NS_PER_S:
+    last = world.now + 3600 * NS_PER_S
+    while (due := world.simulation.next_due()) is not None and due <= last:
         world.simulation.advance_to(due)  # the receiver does not answer
-    return next(
-        record.error
-        for record in world.simulation.exchange.webhooks.deliveries()
-        if record.type == "kyc.approved"
-    )
+    return deliveries(world)[0].error
 
 
-def breaker_pause(world: Connection) -> object:
-    switch(world, webhook__breaker_cooldown="2h")
+def breaker_pause(world: Desk) -> object:
+    world.assume("webhook.breaker_cooldown", "2h")
     notified(world, 500, 500)
-    switch(world, webhook__breaker_threshold="1")
-    while (
-        not (found := world.simulation.exchange.webhooks.breakers().get("firms/atlas"))
-        or found.state != "open"
-    ):
+    world.assume("webhook.breaker_threshold", "1")
+    while not (found := world.core.webhooks.breakers().get("firms/atlas")) or found.state != "open":
         world.advance_to(world.simulation.next_due() or 0)
-    return (found.until - world.simulation.now) // NS_PER_S
+    return (found.until - world.now) // NS_PER_S
 
 
 # ---- orders
 
 
-def odd_quantity(world: Connection) -> object:
-    return entered(world, symbol=listed(world, minimum_trade_qty=5), orderQty="7")
+def odd_quantity(world: Desk) -> object:
+    return world.enter(world.listed(minimum_trade_qty=5), "buy", 40, orderQty="7").status
 
 
-def dollars_at_a_limit(world: Connection) -> object:
-    return entered(world, symbol=listed(world), cashOrderQty="1000")
+def dollars_at_a_limit(world: Desk) -> object:
+    return world.enter(world.listed(), "buy", 40, orderQty=None, cashOrderQty="1000").status
 
 
-def market_without_a_reference(world: Connection) -> object:
-    symbol = listed(world)
-    operate(
-        world,
-        "order.place",
-        **{"as": "maker", "symbol": symbol, "side": "sell", "price": "0.4", "qty": "5"},
-    )
-    return (
-        trader(world)
-        .post(
-            "/v1/trading/orders",
-            json={
-                "side": "SIDE_BUY",
-                "type": "ORDER_TYPE_MARKET_TO_LIMIT",
-                "symbol": symbol,
-                "orderQty": "1",
-            },
-        )
-        .status
-    )
+def market_without_a_reference(world: Desk) -> object:
+    market = world.listed()
+    world.place_as("maker", market, "sell", "0.4", "5")
+    terms = {"type": "ORDER_TYPE_MARKET_TO_LIMIT", "price": None, "timeInForce": None}
+    return world.enter(market, "buy", 40, **terms).status
 
 
 # ---- streams
@@ -158,42 +103,37 @@ def open_after(stream: streams.Stream, span: str) -> object:
     return stream.end is None
 
 
-def quiet_stream(world: Connection) -> object:
+def quiet_stream(world: Desk) -> object:
     return open_after(streams.drop_copy(world), "12s")
 
 
-def silent_client(world: Connection) -> object:
-    talk = world.rpc(firm(world.simulation)).stream(
+def silent_client(world: Desk) -> object:
+    talk = world.rpc_partner.stream(
         streams.BIDIRECTIONAL, wire.BiDirectionalStreamMarketDataRequest()
     )
-    streams.talk(talk, subscribe=wire.SubscribeCommand(symbols=[quiet(world.simulation).symbol]))
+    streams.talk(talk, subscribe=wire.SubscribeCommand(symbols=[world.quiet().symbol]))
     return open_after(talk, "3m")
 
 
-def merged_frames(world: Connection) -> object:
+def merged_frames(world: Desk) -> object:
     socket = streams.socket(world, streams.MARKETS)
-    symbol = quiet(world.simulation)
+    symbol = world.quiet()
     streams.subscribe(socket, "r", "MARKET_DATA", [symbol.symbol], responsesDebounced=True)
-    streams.place(world, symbol, "buy", 30)
+    world.place(symbol, "buy", 30)
     world.advance("250ms")
     return len(socket.take())
 
 
-def second_socket(world: Connection) -> object:
-    streams.socket(world, streams.MARKETS)
-    sim = world.simulation
-    reply = sim.open(
-        streams.PRIVATE,
-        world.retail_headers(key(sim), "GET", streams.PRIVATE),
-        b"",
-        web_socket=True,
-    ).reply
+def second_socket(world: Desk) -> object:
+    world.web_socket(world.keys[0], streams.MARKETS)
+    headers = world.retail_headers(world.keys[0], "GET", streams.PRIVATE)
+    reply = world.simulation.open(streams.PRIVATE, headers, b"", web_socket=True).reply
     return 101 if reply is None else reply.status
 
 
-def old_token(world: Connection) -> object:
+def old_token(world: Desk) -> object:
     stream = streams.drop_copy(world)
-    streams.trade(world, quiet(world.simulation))
+    world.trade(world.quiet())
     token = stream.take()[-1].resume_token
     world.advance("2m")
     try:
@@ -205,54 +145,50 @@ def old_token(world: Connection) -> object:
 # ---- the rest
 
 
-def statistics_without_a_participant(world: Connection) -> object:
+def statistics_without_a_participant(world: Desk) -> object:
     body = {
-        "symbol": quiet(world.simulation).symbol,
+        "symbol": world.quiet().symbol,
         "startTime": "2026-09-01T00:00:00Z",
         "endTime": "2026-09-08T00:00:00Z",
         "bars": 1,
     }
-    return world.exchange(firm(world.simulation)).post("/v1/report/trades/stats", json=body).status
+    return world.partner.post("/v1/report/trades/stats", json=body).status
 
 
-def life_of_a_token(world: Connection) -> object:
+def life_of_a_token(world: Desk) -> object:
     token = participants.token_of(participants.grant(world))
     world.advance("4m")
-    body = order(quiet(world.simulation), "buy", 40, 1)
+    body = order(world.quiet(), "buy", 40)
     return participants.bearing(world, token).post("/v1/trading/orders", json=body).status
 
 
-def token_for_two_hours(world: Connection) -> object:
+def token_for_two_hours(world: Desk) -> object:
     return participants.grant(world, ttl_seconds=7200).status
 
 
-def kind_of_a_participants_account(world: Connection) -> object:
-    return (
-        world.exchange(firm(world.simulation))
-        .get("/v1/funding/accounts")
-        .json()["accounts"][1]["accountType"]
-    )
+def kind_of_a_participants_account(world: Desk) -> object:
+    return world.partner.get("/v1/funding/accounts").json()["accounts"][1]["accountType"]
 
 
-def changes_after_a_second(world: Connection) -> object:
+def changes_after_a_second(world: Desk) -> object:
     stream = funding.follow(world)
     funding.fund(world, "10", source=funding.bank(world))
     world.advance("1s")
     return len(funding.changes(stream.take()))
 
 
-def confirmed_late(world: Connection) -> object:
+def confirmed_late(world: Desk) -> object:
     _, _, quote = rfqs.under_way(world)
     rfqs.accept(world, quote)
     world.advance("40s")
     return rfqs.confirm(world, quote).status
 
 
-def combo_of_three_legs(world: Connection) -> object:
+def combo_of_three_legs(world: Desk) -> object:
     return rfqs.user(world).post("/v1/combos", json={"legs": rfqs.legs(world)}).status
 
 
-def traded_after_a_second(world: Connection) -> object:
+def traded_after_a_second(world: Desk) -> object:
     _, _, quote = rfqs.under_way(world)
     rfqs.accept(world, quote)
     rfqs.confirm(world, quote)
@@ -260,7 +196,7 @@ def traded_after_a_second(world: Connection) -> object:
     return rfqs.statuses(world)
 
 
-TURNED: tuple[tuple[str, str, Callable[[Connection], object], object, object], ...] = (
+TURNED: tuple[tuple[str, str, Callable[[Desk], object], object, object], ...] = (
     ("kyc.document_delay", "1m", document_after_five_seconds, "ACCEPT", "REVIEW"),
     ("kyc.prefill_attempts", "1", after_two_wrong_codes, 200, 409),
     ("webhook.timeout", "1m", unanswered, "no answer within 5s", "no answer within 1m"),
@@ -290,19 +226,15 @@ TURNED: tuple[tuple[str, str, Callable[[Connection], object], object, object], .
 )
 
 
-def fresh() -> Connection:
-    return connect(Simulation(load_scenario("quickstart")))
-
-
 @pytest.mark.parametrize(
     ("name", "value", "observe", "usual", "turned"), TURNED, ids=[row[0] for row in TURNED]
 )
 def test_a_switch_does_what_it_says(
-    name: str, value: str, observe: Callable[[Connection], object], usual: object, turned: object
+    name: str, value: str, observe: Callable[[Desk], object], usual: object, turned: object
 ) -> None:
-    assert observe(fresh()) == usual
-    world = fresh()
-    switch(world, **{name.replace(".", "__"): value})
+    assert observe(begin()) == usual
+    world = begin()
+    world.assume(name, value)
     assert observe(world) == turned
 
 
@@ -312,9 +244,9 @@ def test_a_switch_does_what_it_says(
 )
 def test_a_switch_of_the_wait_between_attempts(name: str, value: str, number: int) -> None:
     """The documented wait doubles from one second, plus or minus 20 %."""
-    assert int(0.8 * 2 ** (number - 1)) <= gap(fresh(), number) <= 1.2 * 2 ** (number - 1)
-    world = fresh()
-    switch(world, **{name.replace(".", "__"): value})
+    assert int(0.8 * 2 ** (number - 1)) <= gap(begin(), number) <= 1.2 * 2 ** (number - 1)
+    world = begin()
+    world.assume(name, value)
     low, high = (48, 72) if value == "1m" else (1, 2)
     assert low <= gap(world, number) <= high
 

@@ -4,7 +4,6 @@ reaches its receiver. Output and files that are meant to be shared do not have t
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,52 +12,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
+from sim import load_scenario
 from sim.cli.main import main
 from sim.core.webhooks.payloads import shown_url
 from sim.read.headless_run import run_scenario
-from sim.read.replay import replay
+from sim.read.replay import replay_file
 from sim.run.actors.operator.views import VIEWS, view
-from sim.run.client.client import connect
-from tests.core.test_webhook_trouble import PERSON
-from tests.journeys import firm
+from tests.core.test_webhook_trouble import START, call
+from tests.kit import begin
 from tests.report_file import ReportFile
 
 SECRET = "hunter2-of-the-receiver"
 URL = f"https://hooks.receiver.invalid/in?token={SECRET}&v=2"
 SHOWN = "https://hooks.receiver.invalid/in?token=sealed&v=sealed"
+_RECEIVER = {"name": "hooks", "url": URL, "answers": [{"status": 500}, {}]}
+_REGISTER = call("post", "/v1/kyc/webhook", {"webhook_url": URL})
 SCENARIO = {
     "name": "hooked",
     "extends": "quickstart",
-    "world": {
-        "games": 0,
-        "receivers": [{"name": "hooks", "url": URL, "answers": [{"status": 500}, {}]}],
-    },
+    "world": {"games": 0, "receivers": [_RECEIVER]},
     "steps": [
-        {
-            "call": {
-                "plane": "exchange",
-                "post": "/v1/kyc/webhook",
-                "as": "firms/atlas",
-                "json": {"webhook_url": URL},
-            }
-        },
-        {
-            "call": {
-                "plane": "exchange",
-                "post": "/v1/kyc/webhook",
-                "as": "firms/atlas",
-                "json": {"webhook_url": URL},
-            }
-        },
-        {
-            "call": {
-                "plane": "exchange",
-                "post": "/v1/kyc/start",
-                "as": "firms/atlas",
-                "json": PERSON,
-            }
-        },
+        {"call": _REGISTER},
+        {"call": _REGISTER},
+        {"call": START},
         {"at": "+10m", "expect": {"webhook": {"type": "kyc.rejected", "outcome": "delivered"}}},
     ],
 }
@@ -75,8 +51,7 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_journal_has_the_address_and_replays(journal: Path) -> None:
     assert URL in journal.read_text()
-    told = io.StringIO()
-    assert replay(str(journal), None, told) == 0, told.getvalue()
+    replay_file(journal)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +93,7 @@ def test_a_report_hides_the_secret_in_rows_records_and_states(
 
 
 def test_what_an_operator_reads_hides_the_secret() -> None:
-    world = connect(Simulation(load_scenario(json.dumps(SCENARIO, indent=1))))
+    world = begin(json.dumps(SCENARIO, indent=1))
     world.advance("11m")
     seen = {name: json.dumps(view(world.simulation.engine, name), default=str) for name in VIEWS}
     assert SHOWN in seen["deliveries"]
@@ -126,8 +101,8 @@ def test_what_an_operator_reads_hides_the_secret() -> None:
 
 
 def test_credentials_before_the_host_are_refused_and_not_journalled() -> None:
-    world = connect(Simulation(load_scenario("quickstart")))
-    client = world.exchange(firm(world.simulation))
+    world = begin()
+    client = world.partner
     for body in (
         f'{{"webhook_url": "https://user:{SECRET}@127.0.0.1/"}}',
         f'{{"webhookUrl":"http:\\/\\/user:{SECRET}@127.0.0.1\\/"}}',

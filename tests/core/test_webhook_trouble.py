@@ -14,41 +14,28 @@ from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
 from sim.cli.main import main
+from sim.core.model.instrument import Instrument
 from sim.read.explain import explain
 from sim.read.headless_run import run_scenario
 from sim.run.actors.operator.metrics import metrics
 from sim.run.actors.operator.views import deliveries, view
-from sim.run.client.client import connect
-from sim.server.control.metrics import prometheus_text
+from sim.server.telemetry.prometheus import prometheus_text
 from sim.testing.exchange_fixture import ServedExchange
 from sim.world.format.scenario import Scenario
+from tests.kit import PERSON, Desk, retail_order
 
 URL = "https://hooks.receiver.invalid/"
-PERSON = {
-    "external_id": "person-1",
-    "ssn": "900112233",
-    "first_name": "Ada",
-    "last_name": "Moreno",
-    "date_of_birth": "1988-04-12",
-    "email": "reject@example.com",
-    "phone_number": "+12125550123",
-    "address": {
-        "address_line_1": "1 Main Street",
-        "city": "Albany",
-        "state": "NY",
-        "postal_code": "12207",
-        "country": "US",
-    },
-    "agreement": {"version": "PMX.ISV.SANDBOX.v1.0", "signed_at": "2026-09-08T17:59:00Z"},
-    "ip_address": "203.0.113.7",
-}
-START = {"plane": "exchange", "post": "/v1/kyc/start", "as": "firms/atlas", "json": PERSON}
-REGISTER = {
-    "plane": "exchange",
-    "post": "/v1/kyc/webhook",
-    "as": "firms/atlas",
-    "json": {"webhook_url": URL},
-}
+REJECTED = PERSON | {"external_id": "person-1", "email": "reject@example.com"}
+
+
+def call(verb: str, path: str, body: Any = None) -> dict[str, Any]:
+    """A call of the partner in a step."""
+    request = {"plane": "exchange", verb: path, "as": "firms/atlas"}
+    return request | ({"json": body} if body else {})
+
+
+START = call("post", "/v1/kyc/start", REJECTED)
+REGISTER = call("post", "/v1/kyc/webhook", {"webhook_url": URL})
 
 
 def scenario(
@@ -72,7 +59,7 @@ def scenario(
 def after(span: str, text: Scenario) -> Simulation:
     """Return a simulation of a scenario after a time."""
     sim = Simulation(text)
-    connection = connect(sim)
+    connection = Desk(sim)
     connection.advance(span)
     return sim
 
@@ -157,7 +144,7 @@ def test_a_fault_opens_the_circuit_breaker_and_its_end_closes_it() -> None:
 @pytest.mark.spec("S6.1-6")
 def test_a_fault_that_goes_on_opens_the_breaker_again_with_what_is_parked() -> None:
     """The first probe after a cooldown fails at once, and the other deliveries stay parked."""
-    people = [PERSON | {"external_id": f"p-{n}", "ssn": f"90011224{n}"} for n in range(4)]
+    people = [REJECTED | {"external_id": f"p-{n}", "ssn": f"90011224{n}"} for n in range(4)]
     starts = [{"at": "+1s", "call": START | {"json": person}} for person in people]
     still = {"at": "+10m", "expect": {"breaker": {"firm": "atlas", "state": "open"}}}
     fault = {"match": {"plane": "webhook"}, "act": {"status": 500}}
@@ -169,7 +156,7 @@ def test_a_delay_holds_up_the_attempt_that_it_names_and_one_with_a_status_fails_
     late = {"match": {"plane": "webhook", "attempts": "1"}, "act": {"delay": "30s"}}
     sim = after("29s", scenario(faults=[late]))
     assert attempts(sim) == []
-    connect(sim).advance("1s")
+    Desk(sim).advance("1s")
     assert attempts(sim) == [(1, "delivered", "f1")]
     lost = {"match": {"plane": "webhook", "attempts": "1"}, "act": {"delay": "30s", "status": 500}}
     sim = after("30s", scenario(faults=[lost]))
@@ -180,7 +167,7 @@ def test_the_second_of_two_deliveries_may_come_late() -> None:
     fault = {"match": {"plane": "webhook"}, "act": {"duplicate": True, "delay": "20s"}}
     sim = after("19s", scenario(faults=[fault]))
     assert attempts(sim) == [(1, "delivered", "")]
-    connect(sim).advance("1s")
+    Desk(sim).advance("1s")
     assert attempts(sim) == [(1, "delivered", "")] * 2
 
 
@@ -205,21 +192,15 @@ def test_the_test_delivery_of_a_registration_can_fail(act: dict[str, Any], says:
     assert report.ok, report
 
 
+FAIL = {"status": 500}
+
+
 @pytest.mark.parametrize(
     ("fault", "problem"),
     [
-        (
-            {"match": {"attempts": "0"}, "act": {"status": 500}},
-            "attempts must be a number such as 1",
-        ),
-        (
-            {"match": {"attempts": "3..1"}, "act": {"status": 500}},
-            "attempts must be a number such as",
-        ),
-        (
-            {"match": {"attempts": "first"}, "act": {"status": 500}},
-            "attempts must be a number such as",
-        ),
+        ({"match": {"attempts": "0"}, "act": FAIL}, "attempts must be a number such as"),
+        ({"match": {"attempts": "3..1"}, "act": FAIL}, "attempts must be a number such as"),
+        ({"match": {"attempts": "first"}, "act": FAIL}, "attempts must be a number such as"),
         ({"match": {"attempts": "1"}, "act": {"drop": True}}, "use `hang` to make an attempt fail"),
         (
             {"match": {"plane": "retail", "attempts": "1"}, "act": {"status": 500}},
@@ -291,7 +272,7 @@ def test_a_step_and_a_control_call_change_what_a_receiver_answers() -> None:
     sim = after("6s", scenario([{"status": 500}]))
     assert _view(sim, "receivers")[0]["next"] == {"status": 500}
     sim.control("receiver.change", "hooks", {"answers": []})
-    connect(sim).advance("1m")
+    Desk(sim).advance("1m")
     assert attempts(sim)[-1][1] == "delivered"
     with pytest.raises(Exception, match="no receiver is called hoks"):
         sim.control("receiver.change", "hoks", {})
@@ -300,11 +281,11 @@ def test_a_step_and_a_control_call_change_what_a_receiver_answers() -> None:
 def test_a_run_with_a_receiver_replays_forks_and_rewinds() -> None:
     text = scenario([{"status": 500, "delay": "1s"}, {"hang": True}, {"delay": "2s"}])
     sim = Simulation(text)
-    connection = connect(sim)
+    connection = Desk(sim)
     connection.advance("500ms")  # a request waits for its answer
     seq, forked = sim.seq, sim.fork()
     for one in (sim, forked):
-        connect(one).advance("1m")
+        Desk(one).advance("1m")
     assert (
         attempts(sim)
         == attempts(forked)
@@ -313,7 +294,7 @@ def test_a_run_with_a_receiver_replays_forks_and_rewinds() -> None:
     digest = sim.digest
     assert forked.digest == digest
     sim.rewind(seq=seq)
-    connect(sim).advance("1m")
+    Desk(sim).advance("1m")
     assert sim.digest == digest
     sim.reset()
     assert attempts(sim) == []
@@ -359,45 +340,26 @@ def test_what_a_fault_affected_is_seen_in_timeline_explanation_counts_and_metric
     plane: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     match, act, words = SEEN[plane]
+    listed = [{"symbol": "mine", "tick_size": "0.01", "state": "OPEN"}]
+    bid = {"plane": "retail", "post": "/v1/orders", "as": _a_key()}
+    bid["json"] = retail_order(Instrument(symbol="mine"), "BUY_LONG", 2)
+    stream = {"name": "books", "as": "firms/atlas", "json": {"symbols": ["mine"]}}
+    stream["rpc"] = "MarketDataSubscriptionAPI.CreateMarketDataSubscription"
     text = {
         "name": "seen",
         "extends": "quickstart",
         "world": {
             "games": 0,
-            "instruments": [{"symbol": "mine", "tick_size": "0.01", "state": "OPEN"}],
+            "instruments": listed,
             "receivers": [{"name": "hooks", "firm": "atlas"}],
         },
         "faults": [{"match": {"plane": plane, **match}, "act": act, "times": 1}],
         "steps": [
-            {
-                "subscribe": {
-                    "name": "books",
-                    "rpc": "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
-                    "as": "firms/atlas",
-                    "json": {"symbols": ["mine"]},
-                }
-            },
-            {
-                "call": {"plane": "exchange", "get": "/v1/whoami", "as": "firms/atlas"},
-                "expect": {"refused": "maybe"},
-            },
+            {"subscribe": stream},
+            {"call": call("get", "/v1/whoami"), "expect": {"refused": "maybe"}},
             {"call": {"plane": "gateway", "get": "/v1/health"}},
             {"call": START},
-            {
-                "call": {
-                    "plane": "retail",
-                    "post": "/v1/orders",
-                    "as": _a_key(),
-                    "json": {
-                        "marketSlug": "mine",
-                        "intent": "ORDER_INTENT_BUY_LONG",
-                        "type": "ORDER_TYPE_LIMIT",
-                        "price": {"value": "0.02", "currency": "USD"},
-                        "quantity": 1,
-                        "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-                    },
-                }
-            },
+            {"call": bid},
             {"at": "+1m", "expect": {"fault": {"id": "f1", "affected": 1}}},
         ],
     }

@@ -56,6 +56,11 @@ class Bench:
         self.made.clear()
         return self
 
+    def saved(self) -> tuple[str, str]:
+        """The address and the secret that are registered."""
+        registration = self.webhooks.registration(FIRM)
+        return registration.url, registration.secret
+
     def decided(self, external_id: str = "user-1", approved: bool = True) -> str:
         return self.webhooks.decided(
             KycDecided(
@@ -109,9 +114,7 @@ def test_a_registration_counts_once_its_test_delivery_was_acknowledged(bench: Be
     assert bench.webhooks.answer(attempt.id, 204)
     assert bench.webhooks.take_settled() == [pending]
     assert (pending.validated, pending.message) == (True, "webhook validated")
-    registration = bench.webhooks.registration(FIRM)
-    assert registration is not None
-    assert (registration.url, registration.secret) == (URL, SECRET)
+    assert bench.saved() == (URL, SECRET)
 
 
 @pytest.mark.parametrize(
@@ -127,9 +130,7 @@ def test_a_failed_test_delivery_saves_nothing_and_keeps_what_was_there(
     (attempt,) = bench.take()
     bench.webhooks.answer(attempt.id, status, error)
     assert (pending.validated, pending.message) == (False, f"test delivery failed: {says}")
-    registration = bench.webhooks.registration(FIRM)
-    assert registration is not None
-    assert registration.url == URL
+    assert bench.saved() == (URL, "")
 
 
 def test_silence_for_five_virtual_seconds_fails_a_registration(bench: Bench) -> None:
@@ -150,9 +151,7 @@ def test_registering_again_without_a_secret_clears_it_and_the_last_asked_wins(be
     first, second = bench.take()
     bench.webhooks.answer(second.id, 200)
     bench.webhooks.answer(first.id, 200)
-    registration = bench.webhooks.registration(FIRM)
-    assert registration is not None
-    assert (registration.url, registration.secret) == (URL + "/2", "")
+    assert bench.saved() == (URL + "/2", "")
     assert [pending.url for pending in bench.webhooks.take_settled()] == [URL + "/2", URL]
 
 

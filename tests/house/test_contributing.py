@@ -29,15 +29,11 @@ from tests.journeys import key, order, quiet, retail_order, rpc_trader, trader
 FEED_IMPORTS = """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.streams.feed import EventReaders, KeyedFeed, KeyedStream
 from sim.api.streams.shared_frames import encoded
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.events import Settled
-
-if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 
 """
@@ -115,7 +111,7 @@ def add_an_endpoint(house: House) -> str:
     house.insert(proto, messages)
     house.insert("sim/api/exchange/market_data.py", handler)
     scopes = "        OrderBookAPI.GetOrderBook OrderBookAPI.GetBBO"
-    house.insert("tests/oracles/test_scopes.py", " OrderBookAPI.GetSpread", after=scopes)
+    house.insert("tests/spec/test_scopes.py", " OrderBookAPI.GetSpread", after=scopes)
     return test
 
 
@@ -170,13 +166,10 @@ def add_a_conformance_rule(house: House) -> None:
 
 def add_a_retail_endpoint(house: House) -> str:
     rpc, messages, handler, test = snippets("A retail endpoint")
-    proto, module = "proto/retail/v1/account_api.proto", "sim/api/retail/account.py"
+    proto, module = "proto/retail/v1/account_api.proto", "sim/api/retail/balances.py"
     house.insert(proto, rpc, after="service RetailAccountAPI {\n")
     house.insert(proto, messages)
     house.insert(module, handler)
-    house.insert(module, "funds_in_use, ", after="from sim.api.retail.balances import ")
-    name = "from sim.api.rendering.retail_numbers import dollars\n"
-    house.insert(module, name, before="from sim.api.retail.balances")
     return test
 
 
@@ -201,9 +194,9 @@ def add_a_stream(house: House) -> str:
     house.insert(hub, name, before="from sim.api.streams.stream_faults import")
     scopes = "        DropCopyAPI.CreateInstrumentStateChangeSubscription"
     scope = " DropCopyAPI.CreateSettlementSubscription"
-    house.insert("tests/oracles/test_scopes.py", scope, after=scopes)
+    house.insert("tests/spec/test_scopes.py", scope, after=scopes)
     house.insert("docs/reference/streams.md", described, before="| `StreamRFQEvents` |")
-    beginnings = "tests/oracles/test_stream_beginnings.py"
+    beginnings = "tests/spec/test_stream_beginnings.py"
     house.insert(beginnings, indent(beginning, "    "), before='    "`StreamRFQEvents`": (')
     return test
 
@@ -229,12 +222,11 @@ def add_a_webhook_type(house: House) -> str:
 
 
 def add_an_invariant(house: House) -> None:
-    check, row, spoil, broken = snippets("An invariant")
+    check, row, spoil = snippets("An invariant")
     invariants, breaks = "sim/core/invariants.py", "tests/search/test_broken_invariants.py"
     house.insert(invariants, f"{check}\n\n", before="class Invariant(NamedTuple):\n")
     house.insert(invariants, f"    {row}", before='    "books": Invariant(\n')
-    house.insert(breaks, f"{spoil}\n\n", before="BREAKS = [\n")
-    house.insert(breaks, f"{indent(broken.rstrip(), '    ')},\n", after="BREAKS = [\n")
+    house.insert(breaks, f"{spoil}\n\n", before="def begun() -> Simulation:\n")
 
 
 @pytest.mark.long
@@ -256,6 +248,6 @@ def test_the_changes_of_the_page_work_as_described(tmp_path: Path) -> None:
     judged = "tests/read/test_judge.py::test_a_rule_is_kept_by_a_good_client_and_broken_by_a_bad_one[client-order-ids]"
     files = (
         *("tests/test_ten_changes.py", "tests/search/test_broken_invariants.py", judged),
-        *("tests/oracles/test_scopes.py", "tests/oracles/test_stream_beginnings.py"),
+        *("tests/spec/test_scopes.py", "tests/spec/test_stream_beginnings.py"),
     )
     house.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not soak", *files)

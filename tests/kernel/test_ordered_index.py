@@ -31,7 +31,7 @@ def rank(key: Any) -> tuple[bool, Any]:
 @given(
     start=st.lists(keys, min_size=COUNT, max_size=COUNT),
     moves=st.lists(st.tuples(places, keys, amounts, st.integers(0, 1000))),
-    wanted=st.sets(places)
+    target=st.sets(places)
     | st.sets(places, max_size=5).map(lambda left_out: set(range(COUNT)) - left_out),
     by=st.lists(st.sampled_from([0, 1, 2]), max_size=3, unique=True),
     descending=st.booleans(),
@@ -40,40 +40,40 @@ def rank(key: Any) -> tuple[bool, Any]:
 def test_a_page_is_that_of_sorting_everything(
     start: list[int | None],
     moves: list[tuple[int, int | None, int, int]],
-    wanted: set[int],
+    target: set[int],
     by: list[int],
     descending: bool,
     page: tuple[int, int],
 ) -> None:
     grouped = KeyIndex(MISSING if key is None else key for key in start)
     sums = KeyIndex([0] * COUNT)
-    ranked = KeyIndex((10_000 if place % 2 else 20_000) + place for place in range(COUNT))
-    shown: list[list[Any]] = [
+    ranked = KeyIndex((10_000 if index % 2 else 20_000) + index for index in range(COUNT))
+    displayed: list[list[Any]] = [
         list(start),
         [0] * COUNT,
-        [20_000 + place if place % 2 == 0 else 10_000 + place for place in range(COUNT)],
+        [20_000 + index if index % 2 == 0 else 10_000 + index for index in range(COUNT)],
     ]
-    for place, key, amount, own in moves:
-        grouped.move(place, MISSING if key is None else key)
-        sums.move(place, amount)
-        shown[0][place], shown[1][place] = key, amount
-        if place % 2 == 0:
-            shown[2][place] = own * COUNT + place + 100_000
-            ranked.move(place, shown[2][place])
+    for position, key, amount, own in moves:
+        grouped.move(position, MISSING if key is None else key)
+        sums.move(position, amount)
+        displayed[0][position], displayed[1][position] = key, amount
+        if position % 2 == 0:
+            displayed[2][position] = own * COUNT + position + 100_000
+            ranked.move(position, displayed[2][position])
     orders: list[KeyIndex] = [grouped, sums, ranked]
-    expected = sorted(wanted)
+    expected = sorted(target)
     for number in reversed(by):
         expected.sort(
-            key=lambda place, number=number: rank(shown[number][place]), reverse=descending
+            key=lambda index, number=number: rank(displayed[number][index]), reverse=descending
         )  # type: ignore[misc]
     offset, limit = page
     assert (
-        pick(flags_of(wanted, COUNT), [orders[number] for number in by], descending, offset, limit)
+        pick(flags_of(target, COUNT), [orders[number] for number in by], descending, offset, limit)
         == expected[offset : offset + limit]
     )
-    assert [orders[number].key(place) for number in (1, 2) for place in range(COUNT)] == [
-        *shown[1],
-        *shown[2],
+    assert [orders[number].key(index) for number in (1, 2) for index in range(COUNT)] == [
+        *displayed[1],
+        *displayed[2],
     ]
 
 
@@ -85,15 +85,15 @@ def test_a_page_is_that_of_sorting_everything(
 def test_bounds_leave_what_lies_within_them(
     moves: list[tuple[int, int | None, int]], low: int | None, high: int | None
 ) -> None:
-    grouped, sums, shown = (
+    grouped, sums, displayed = (
         KeyIndex([MISSING] * COUNT),
         KeyIndex([0] * COUNT),
         dict.fromkeys(range(COUNT), (None, 0)),
     )
-    for place, key, amount in moves:
-        grouped.move(place, MISSING if key is None else key)
-        sums.move(place, amount)
-        shown[place] = (key, amount)  # type: ignore[assignment]
+    for position, key, amount in moves:
+        grouped.move(position, MISSING if key is None else key)
+        sums.move(position, amount)
+        displayed[position] = (key, amount)  # type: ignore[assignment]
 
     def within(value: int | None) -> bool:
         return (
@@ -101,18 +101,18 @@ def test_bounds_leave_what_lies_within_them(
         )
 
     assert sorted(grouped.between(low, high)) == [
-        place for place in range(COUNT) if within(shown[place][0])
+        index for index in range(COUNT) if within(displayed[index][0])
     ]
     assert flagged(sums.within(low, high)) == [
-        place for place in range(COUNT) if within(shown[place][1])
+        index for index in range(COUNT) if within(displayed[index][1])
     ]
 
 
-@given(one=st.sets(places), other=st.sets(places))
-def test_flags_are_sets_of_places(one: set[int], other: set[int]) -> None:
-    first, second = flags_of(one, COUNT), flags_of(other, COUNT)
-    assert flagged(both(first, second)) == sorted(one & other)
-    assert flagged(neither(first)) == sorted(set(range(COUNT)) - one)
+@given(item=st.sets(places), other=st.sets(places))
+def test_flags_are_sets_of_places(item: set[int], other: set[int]) -> None:
+    first, second = flags_of(item, COUNT), flags_of(other, COUNT)
+    assert flagged(both(first, second)) == sorted(item & other)
+    assert flagged(neither(first)) == sorted(set(range(COUNT)) - item)
 
 
 @given(names=st.lists(st.sampled_from("abcdef")), since=st.integers(0, 20))

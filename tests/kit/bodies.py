@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from sim.contract.messages import exchange_v1 as wire
+from sim.contract.messages.exchange_cashmovement_v1 import (
+    CreateCashMovementRequest,
+    Transfer,
+    TransferReason,
+)
+from sim.contract.messages.exchange_orderfunding_v1 import CreateVendorOrderRequest, MoneyAmount
 from sim.core.model.instrument import Instrument
 
 _ADDRESS = {"address_line_1": "1 Main St", "city": "Springfield", "state": "IL"}
@@ -51,11 +58,11 @@ def order(
 
 
 def retail_order(
-    instrument: Instrument, intent: str, cents: int, contracts: float = 1, **fields: object
+    instrument: Instrument | str, intent: str, cents: int, contracts: float = 1, **fields: object
 ) -> dict[str, object]:
     """Body of POST /v1/orders: a limit order at a price in cents, good till canceled."""
     return {
-        "marketSlug": instrument.symbol,
+        "marketSlug": instrument if isinstance(instrument, str) else instrument.symbol,
         "intent": f"ORDER_INTENT_{intent}",
         "type": "ORDER_TYPE_LIMIT",
         "price": usd(f"{cents / 100:.2f}"),
@@ -63,6 +70,54 @@ def retail_order(
         "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
         **fields,
     }
+
+
+def rpc_order(
+    instrument: Instrument, cents: int = 40, contracts: int = 1, **fields: Any
+) -> wire.InsertOrderRequest:
+    """A limit order to buy, good till canceled, as gRPC sends it."""
+    values: dict[str, Any] = {
+        "type": wire.OrderType.ORDER_TYPE_LIMIT,
+        "side": wire.Side.SIDE_BUY,
+        "symbol": instrument.symbol,
+        "order_qty": contracts * instrument.qty_scale,
+        "price": cents * instrument.price_scale // 100,
+        "time_in_force": wire.TimeInForce.TIME_IN_FORCE_GOOD_TILL_CANCEL,
+        **fields,
+    }
+    return wire.InsertOrderRequest(**values)
+
+
+def partner_order(
+    instrument: Instrument, account: str, cents: int = 50, key: str = "key", **fields: Any
+) -> CreateVendorOrderRequest:
+    """A partner's order for one contract (gRPC): fill or kill, with a fee of five cents."""
+    terms: dict[str, Any] = {
+        "time_in_force": wire.TimeInForce.TIME_IN_FORCE_FILL_OR_KILL,
+        "clord_id": "partner",
+        "account": account,
+        "manual_order_indicator": wire.ManualOrderIndicator.MANUAL_ORDER_INDICATOR_AUTOMATED,
+    }
+    fee = MoneyAmount(value="0.05", currency="USD")
+    sent = rpc_order(instrument, cents, **terms | fields)
+    return CreateVendorOrderRequest(order=sent, vendor_fee=fee, idempotency_key=key)
+
+
+def transfer(
+    account: str,
+    amount: str,
+    key: str = "k",
+    reason: TransferReason = TransferReason.TRANSFER_REASON_DEPOSIT,
+) -> CreateCashMovementRequest:
+    """A partner's transfer of dollars to an account of a participant (gRPC)."""
+    moved = Transfer(
+        reason=reason,
+        participant_account_id=account,
+        amount=amount,
+        currency="USD",
+        external_reference="r",
+    )
+    return CreateCashMovementRequest(idempotency_key=key, transfer=moved)
 
 
 def usd(value: str) -> dict[str, str]:

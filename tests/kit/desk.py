@@ -21,6 +21,8 @@ from typing import Any, BinaryIO
 from sim import Simulation, load_scenario
 from sim.api.pipeline.inputs import Outcome
 from sim.api.pipeline.settings import Settings
+from sim.contract.contract import Plane
+from sim.contract.messages.exchange_cashmovement_v1 import CashMovement
 from sim.core.exchange import Exchange
 from sim.core.identity.firms import ApiKey, Firm, User
 from sim.core.model.enums import InstrumentState, Side
@@ -30,12 +32,15 @@ from sim.core.service.rate_limits import LIMITS
 from sim.core.trading.trading import Trading
 from sim.kernel.instants import Instant, parse_instant
 from sim.run.client.client import Connection, Http, Response, Rpc
-from tests.kit.bodies import order, retail_order
+from tests.kit.bodies import PERSON, order, retail_order, transfer
 from tests.kit.journals import JournalReader
 
 # The quickstart with few of its generated games: a clock that goes over weeks takes the edges of
 # hundreds of them otherwise, and a view of every instrument shows thousands.
 FEW_GAMES = "name: few-games\nextends: quickstart\nworld: {games: 4}\n"
+
+# In which field of the answer to a search of reports its rows are.
+_ROWS = {"orders": "order", "executions": "executions", "trades": "trade"}
 
 
 def begin(
@@ -68,8 +73,41 @@ def begin(
     return desk
 
 
+class Client(Http):
+    """An HTTP client of one plane with one identity, whose reads and sends must succeed."""
+
+    def read(self, path: str, *keys: str | int, **params: Any) -> Any:
+        """The JSON of a GET, or what stands in it under keys, one after the other."""
+        return _within(self.get(path, params=params), keys)
+
+    def send(self, path: str, body: object, *keys: str | int) -> Any:
+        """The JSON that answers a POST, or what stands in it under keys."""
+        return _within(self.post(path, json=body), keys)
+
+
+def _within(answer: Response, keys: tuple[str | int, ...]) -> Any:
+    assert answer.status == 200, answer
+    value = answer.json()
+    for key in keys:
+        value = value[key]
+    return value
+
+
 class Desk(Connection):
     """Clients of every plane of a run, and short ways to what tests do most."""
+
+    @property
+    def gateway(self) -> Client:
+        """The public gateway."""
+        return Client(self, "gateway", lambda verb, path: {})
+
+    def retail(self, key: ApiKey) -> Client:
+        """The retail API with an API key."""
+        return Client(self, "retail", lambda verb, path: self.retail_headers(key, verb, path))
+
+    def exchange(self, firm: Firm, participant: str | None = None) -> Client:
+        """Exchange REST with a token of a firm, optionally for a participant."""
+        return Client(self, "exchange", lambda verb, path: self.bearer(firm, participant))
 
     @property
     def core(self) -> Exchange:
@@ -90,6 +128,10 @@ class Desk(Connection):
     def journal(self) -> JournalReader:
         """The journal of the run."""
         return JournalReader(self.simulation)
+
+    def read(self, path: str, *keys: str | int, **params: Any) -> Any:
+        """What the public gateway answers; see `Client.read`."""
+        return self.gateway.read(path, *keys, **params)
 
     # ---- people and their clients
 
@@ -128,7 +170,7 @@ class Desk(Connection):
         return self.user(user).account
 
     @property
-    def partner(self) -> Http:
+    def partner(self) -> Client:
         """Exchange REST as the first partner itself."""
         return self.exchange(self.firm)
 
@@ -137,7 +179,7 @@ class Desk(Connection):
         """Exchange gRPC as the first partner itself."""
         return self.rpc(self.firm)
 
-    def trader(self, user: int = 0) -> Http:
+    def trader(self, user: int = 0) -> Client:
         """Exchange REST as a participant."""
         return self.exchange(self.firm, self.user(user).name)
 
@@ -145,9 +187,26 @@ class Desk(Connection):
         """Exchange gRPC as a participant."""
         return self.rpc(self.firm, self.user(user).name)
 
-    def customer(self, index: int = 0) -> Http:
+    def customer(self, index: int = 0) -> Client:
         """The retail API as a customer."""
         return self.retail(self.keys[index])
+
+    def raw(
+        self,
+        plane: Plane,
+        verb: str,
+        path: str,
+        headers: dict[str, str] | None = None,
+        *,
+        query: str = "",
+        body: bytes = b"",
+        peer: str = "",
+    ) -> Response:
+        """The answer to a request with these headers and no others."""
+        far = {"peer": peer} if peer else {}
+        outcome = self.simulation.rest(plane, verb, path, query, headers or {}, body, **far)
+        assert outcome.reply is not None
+        return Response(outcome.reply)
 
     # ---- instruments
 
@@ -230,10 +289,7 @@ class Desk(Connection):
 
     def open_orders(self, user: int = 0) -> list[dict[str, Any]]:
         """The open orders of a participant, as the exchange answers them."""
-        rows: list[dict[str, Any]] = (
-            self.trader(user).get("/v1/trading/orders/open").json()["orders"]
-        )
-        return rows
+        return self.trader(user).get("/v1/trading/orders/open").json()["orders"]
 
     def retail_enter(
         self,
@@ -248,6 +304,48 @@ class Desk(Connection):
         """The answer to a limit order of a retail customer."""
         body = retail_order(instrument, intent, cents, contracts, **fields)
         return self.customer(index).post("/v1/orders", json=body)
+
+    def retail_place(
+        self,
+        instrument: Instrument,
+        intent: str,
+        cents: int,
+        contracts: float = 1,
+        *,
+        index: int = 0,
+        **fields: object,
+    ) -> str:
+        """The id of an order of a retail customer that was answered with 200."""
+        answer = self.retail_enter(instrument, intent, cents, contracts, index=index, **fields)
+        assert answer.status == 200, answer
+        return str(answer.json()["id"])
+
+    def retail_read(self, order_id: str, index: int = 0) -> dict[str, Any]:
+        """An order of a retail customer, as the retail API reads it."""
+        return dict(self.customer(index).get(f"/v1/order/{order_id}").json()["order"])
+
+    # ---- reads
+
+    def book(self, instrument: Instrument | str, **params: object) -> dict[str, Any]:
+        """The order book of an instrument, as the exchange answers it."""
+        answer = self.partner.get(f"/v1/orderbook/{_symbol(instrument)}", params=params)
+        assert answer.status == 200, answer
+        return dict(answer.json())
+
+    def reference(self, instrument: Instrument | str) -> dict[str, Any]:
+        """An instrument, as reference data have it."""
+        answer = self.partner.get(f"/v1/refdata/instruments/{_symbol(instrument)}")
+        return dict(answer.json()["instrument"])
+
+    def search(self, records: str, user: int = 0, **filters: object) -> list[dict[str, Any]]:
+        """The first page of a participant's orders, executions or trades in the reports."""
+        answer = self.trader(user).post(f"/v1/report/{records}/search", json=filters)
+        assert answer.status == 200, answer
+        return list(answer.json().get(_ROWS[records], ()))
+
+    def reported(self, order_id: str, user: int = 0) -> dict[str, Any]:
+        """An order of a participant, as the reports have it."""
+        return dict(self.trader(user).get(f"/v1/report/orders/{order_id}").json()["order"])
 
     # ---- money
 
@@ -265,11 +363,68 @@ class Desk(Connection):
         assert isinstance(value, dict)
         return value
 
+    def balance(self, user: int = 0) -> dict[str, Any]:
+        """The balance of a participant, as the exchange answers it."""
+        asked = {"name": self.account(user), "currency": "USD"}
+        return dict(self.trader(user).post("/v1/positions/balance", json=asked).json())
+
+    def positions(self, user: int = 0, **filters: object) -> list[dict[str, Any]]:
+        """The positions of a participant, as the exchange answers them."""
+        asked = {"name": self.account(user), **filters}
+        return list(self.trader(user).get("/v1/positions", params=asked).json()["positions"])
+
+    def ledger(self, of: str, user: int = 0, **filters: object) -> list[dict[str, Any]]:
+        """The first page of a participant's ledger of "cash" or "positions"."""
+        path = {"cash": "/v1/funding/balance-ledger", "positions": "/v1/positions/ledger"}[of]
+        answer = self.trader(user).get(path, params={"account": self.account(user), **filters})
+        assert answer.status == 200, answer
+        return list(answer.json()["entries"])
+
+    def transfer(self, amount: str, key: str = "k", to: str = "") -> CashMovement:
+        """A transfer of the partner to a participant's account, or to another one (gRPC)."""
+        request = transfer(to or self.account(), amount, key)
+        moved = self.rpc_partner.call("CashMovementService.CreateCashMovement", request)
+        assert isinstance(moved.cash_movement, CashMovement)
+        return moved.cash_movement
+
+    def retail_balance(self, index: int = 0) -> dict[str, Any]:
+        """The balance of a retail customer."""
+        (row,) = self.customer(index).get("/v1/account/balances").json()["balances"]
+        return dict(row)
+
+    def activities(self, kind: str, index: int = 0) -> list[dict[str, Any]]:
+        """A retail customer's activities of a kind."""
+        params = {"types": f"ACTIVITY_TYPE_{kind}"}
+        answer = self.customer(index).get("/v1/portfolio/activities", params=params)
+        return list(answer.json()["activities"])
+
+    # ---- verification
+
+    def start_kyc(self, **fields: Any) -> Response:
+        """The answer to the partner's start of the verification of a person."""
+        return self.partner.post("/v1/kyc/start", json=PERSON | fields)
+
+    def kyc_status(self, external_id: str = str(PERSON["external_id"])) -> dict[str, Any]:
+        """The verification of a person, as the partner reads it."""
+        asked = {"external_id": external_id}
+        return dict(self.partner.get("/v1/kyc/status", params=asked).json())
+
+    def register_webhook(self, url: str = "https://127.0.0.1:9/hook", **fields: str) -> Response:
+        """The answer to the registration of the partner's webhook."""
+        return self.partner.post("/v1/kyc/webhook", json={"webhook_url": url, **fields})
+
     # ---- the operator
 
     def operate(self, action: str, subject: str = "", /, **body: Any) -> Outcome:
         """The outcome of an operator's action; its effects are delivered."""
         return self.absorb(self.simulation.control(action, subject, body))
+
+    def place_as(
+        self, actor: str, instrument: Instrument | str, side: str, price: str, qty: str = "1"
+    ) -> Outcome:
+        """An order that the operator places as an actor of the run, in dollars and contracts."""
+        terms = {"as": actor, "symbol": _symbol(instrument), "side": side}
+        return self.operate("order.place", **terms, price=price, qty=qty)
 
     def assume(self, name: str, value: object) -> None:
         """Set an assumption."""

@@ -8,13 +8,13 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import protobuf_encoder
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.identity.firms import Firm
 from sim.core.model.instrument import Instrument
-from sim.run.client.client import Connection, Rpc, Stream, connect
+from sim.run.client.client import Connection, Rpc, Stream
 from tests.journeys import enter, firm, key, rpc_trader
+from tests.kit.desk import Desk, begin
 
 BIDIRECTIONAL = "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData"
 MARKETS, PRIVATE = "/v1/ws/markets", "/v1/ws/private"
@@ -44,9 +44,9 @@ world:
 """
 
 
-def twins(more: str = "") -> Connection:
+def twins(more: str = "") -> Desk:
     """A world in which the users of the second firm share an account; `more` lines of scenario."""
-    return connect(Simulation(load_scenario(TWINS + more)))
+    return begin(TWINS + more)
 
 
 def place(
@@ -152,3 +152,37 @@ def subscribe(
     body = {"requestId": request_id, "subscriptionType": f"SUBSCRIPTION_TYPE_{type}", **fields}
     found = list(slugs)
     return ask(stream, {"subscribe": {**body, "marketSlugs": found} if found else body})
+
+
+# ---- what came on a stream
+
+
+def states_on(stream: Stream) -> list[tuple[str, str]]:
+    """(symbol, state) of the instruments on an instrument state stream."""
+    return [
+        (row.symbol, wire.InstrumentState(row.state).name.removeprefix("INSTRUMENT_STATE_"))
+        for frame in stream.take()
+        for row in frame.instruments
+    ]
+
+
+def executions_on(stream: Stream) -> list[wire.Execution]:
+    """The executions on a drop copy or an order stream."""
+    updates = [getattr(frame, "update", frame) for frame in stream.take()]
+    return [row for update in updates if update is not None for row in update.executions]
+
+
+def kinds_on(stream: Stream) -> list[tuple[str, str, int]]:
+    """(client order id, type, quantity filled by it) of the executions on such a stream."""
+    return [(row.order.clord_id, kind_of(row), row.last_shares) for row in executions_on(stream)]
+
+
+def fills_on(stream: Stream) -> list[tuple[int, int]]:
+    """(price, quantity) of the trades on such a stream, each once."""
+    fills = {row.trade_id: (row.last_px, row.last_shares) for row in executions_on(stream)}
+    return [fill for trade, fill in fills.items() if trade]
+
+
+def kind_of(execution: wire.Execution) -> str:
+    """The type of an execution, such as "FILL"."""
+    return wire.ExecutionType(execution.type).name.removeprefix("EXECUTION_TYPE_")

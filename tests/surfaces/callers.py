@@ -11,13 +11,15 @@ from typing import Any
 
 import msgspec
 
-from sim import Simulation, load_scenario
 from sim.api.registry import served
 from sim.contract.contract import Binding, Operation, Plane, load_contract
+from sim.core.model.commands import PlaceOrder
+from sim.core.model.enums import Side, TimeInForce
+from sim.core.model.orders import Order
 from sim.core.service.rate_limits import LIMITS
-from sim.run.client.client import Connection, Http, connect
+from sim.run.client.client import Http
 from sim.world.format.scenario import DEFAULT_START
-from tests.journeys import FEW_GAMES, firm, key, quiet
+from tests.kit import FEW_GAMES, Desk, begin
 
 CONTRACT = load_contract()
 SERVED = [
@@ -29,36 +31,32 @@ SERVED = [
 _TRACES = frozenset({"timers", "entropy", "ids", "credentials", "rate_limits", "faults", "now"})
 
 
-def unlimited() -> Connection:
+def unlimited() -> Desk:
     """Return the quickstart with few games, without rate limits and random quirks."""
-    world = connect(Simulation(load_scenario(FEW_GAMES)))
+    world = begin(FEW_GAMES)
     for name in LIMITS:
-        world.simulation.exchange.rate_limits.replace(name, "off")
-    world.simulation.control("preset.set", "", {"name": "ideal"})
+        world.core.rate_limits.replace(name, "off")
+    world.preset("ideal")
     return world
 
 
-def caller(world: Connection, plane: Plane) -> Http:
+def caller(world: Desk, plane: Plane) -> Http:
     """Return a caller who may do everything on a plane."""
-    sim = world.simulation
-    if plane == "retail":
-        return world.retail(key(sim))
-    if plane == "exchange":
-        return world.exchange(firm(sim), firm(sim).users[0].name)
-    return world.auth if plane == "auth" else world.gateway
+    clients = {"retail": world.customer, "exchange": world.trader}
+    return clients[plane]() if plane in clients else getattr(world, plane)
 
 
-def kept(world: Connection) -> bytes:
+def kept(world: Desk) -> bytes:
     """Return all state of the exchange that a refused call must not change."""
-    state = world.simulation.exchange.save()
+    state = world.core.save()
     return msgspec.msgpack.encode(
         {name: getattr(state, name) for name in state.__struct_fields__ if name not in _TRACES}
     )
 
 
-def path_of(world: Connection, binding: Binding) -> str:
+def path_of(world: Desk, binding: Binding) -> str:
     """The path of a binding with something that exists, as far as that matters for being parsed."""
-    symbol = quiet(world.simulation).symbol
+    symbol = world.quiet().symbol
     values = {"symbol": symbol, "slug": symbol, "asset": "crypto:btc"}
     path = binding[1]
     while "{" in path:
@@ -91,6 +89,23 @@ def check_refusal(plane: Plane, answer: Any, *statuses: int) -> None:
         assert set(body) == {"code", "message", "details"} and isinstance(body["code"], int)
     for word in (b"Traceback", b"sim/", b"msgspec", b"sim.core", b"object at 0x"):
         assert word not in answer.body
+
+
+def place(
+    world: Desk, user: int, symbol: str, side: Side, price: int, qty: int = 1, **terms: Any
+) -> Order:
+    """An order of a participant that no surface counts, good till canceled."""
+    person = world.user(user)
+    command = PlaceOrder(
+        account=person.account,
+        participant=person.name,
+        symbol=symbol,
+        side=side,
+        price=price,
+        qty=qty,
+        **{"tif": TimeInForce.GOOD_TILL_CANCEL, **terms},
+    )
+    return world.trading.order_service.enter(command)
 
 
 class Counted(list[Any]):

@@ -8,29 +8,28 @@ from typing import Any
 
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import DAY, EASTERN, NS_PER_S, parse_instant, to_datetime
-from sim.run.client.client import Connection, Response, RpcError, connect
-from tests.journeys import enter, firm, key, quiet, trader
+from sim.run.client.client import Response, RpcError
+from tests.kit import Desk, begin
 
 TEXT = "name: dated\nextends: quickstart\nclock: {{start: {start}}}\nworld: {{games: 40}}\n"
 
 
-def begun(start: str) -> Connection:
-    return connect(Simulation(load_scenario(TEXT.format(start=start))))
+def begun(start: str) -> Desk:
+    return begin(TEXT.format(start=start))
 
 
-def batch(world: Connection, path: str = "/v1/orders/batched") -> Response:
-    return world.retail(key(world.simulation)).post(path, json={"orders": []})
+def batch(world: Desk, path: str = "/v1/orders/batched") -> Response:
+    return world.customer().post(path, json={"orders": []})
 
 
-def ledger(world: Connection, path: str = "/v1/positions/ledger") -> Response:
-    return trader(world).get(path)
+def ledger(world: Desk, path: str = "/v1/positions/ledger") -> Response:
+    return world.trader().get(path)
 
 
-def incentives(world: Connection, path: str = "/v1/incentives") -> Response:
-    return world.retail(key(world.simulation)).get(path)
+def incentives(world: Desk, path: str = "/v1/incentives") -> Response:
+    return world.customer().get(path)
 
 
 @pytest.mark.spec("S9-3")
@@ -54,9 +53,7 @@ def test_an_operation_is_an_unknown_path_before_its_date(call: Any, day: str) ->
 )
 def test_partial_contracts_and_finer_ticks_begin_on_their_date(start: str, partial: bool) -> None:
     world = begun(start)
-    answer = world.exchange(firm(world.simulation)).post(
-        "/v1/refdata/instruments", json={"pageSize": 500}
-    )
+    answer = world.partner.post("/v1/refdata/instruments", json={"pageSize": 500})
     rows = answer.json()["instruments"]
     scales = {row["fractionalQtyScale"] for row in rows}
     ticks = {row["tickSize"] for row in rows}
@@ -68,9 +65,9 @@ def test_fields_of_statistics_and_orders_begin_on_their_dates() -> None:
     for start, shown in (("2026-04-30T12:00:00-04:00", False), ("2026-05-12T12:00:00-04:00", True)):
         world = begun(start)
         symbol = traded(world)
-        stats = trader(world).get(f"/v1/orderbook/{symbol}/bbo").json()["stats"]
+        stats = world.trader().get(f"/v1/orderbook/{symbol}/bbo").json()["stats"]
         assert ("lastTradeQty" in stats) is shown
-        orders = trader(world).post("/v1/report/orders/search", json={"symbol": symbol}).json()
+        orders = world.trader().post("/v1/report/orders/search", json={"symbol": symbol}).json()
         assert all(("priceToQuantityFilled" in row) is shown for row in orders["order"])
 
 
@@ -83,7 +80,7 @@ def test_fields_of_executions_begin_on_their_date() -> None:
     ):
         world = begun(start)
         asked = {"symbol": traded(world)}
-        found = trader(world).post("/v1/report/executions/search", json=asked).json()["executions"]
+        found = world.search("executions", **asked)
         assert found
         assert {name for row in found for name in row if name in added} == shown
 
@@ -95,7 +92,7 @@ def test_fields_of_executions_begin_on_their_date() -> None:
 def test_outcome_side_and_action_begin_on_their_date(start: str, known: bool) -> None:
     """Before that date a client that sends them sends unknown fields."""
     world = begun(start)
-    client = world.retail(key(world.simulation))
+    client = world.customer()
     slug = traded(world)
     body = {
         "marketSlug": slug,
@@ -111,7 +108,7 @@ def test_outcome_side_and_action_begin_on_their_date(start: str, known: bool) ->
     if not known:
         assert "intent is required" in alone.json()["message"]
     both = client.post("/v1/orders", json=body | {"intent": "ORDER_INTENT_BUY_LONG"}).json()["id"]
-    order = client.get(f"/v1/order/{both}").json()["order"]
+    order = world.retail_read(both)
     assert order["intent"] == f"ORDER_INTENT_BUY_{'SHORT' if known else 'LONG'}"
     assert ({"outcomeSide", "action"} <= set(order)) is known
     assert known or not {"outcomeSide", "action"} & set(order)
@@ -123,10 +120,8 @@ def test_outcome_side_and_action_begin_on_their_date(start: str, known: bool) ->
 )
 def test_the_pool_of_twenty_streams_begins_on_its_date(start: str, capped: bool) -> None:
     world = begun(start)
-    client = world.rpc(firm(world.simulation))
-    request = wire.CreateInstrumentStateChangeSubscriptionRequest(
-        symbols=[quiet(world.simulation).symbol]
-    )
+    client = world.rpc_partner
+    request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[world.quiet().symbol])
 
     def another() -> Any:
         return client.stream("DropCopyAPI.CreateInstrumentStateChangeSubscription", request)
@@ -141,7 +136,7 @@ def test_the_pool_of_twenty_streams_begins_on_its_date(start: str, capped: bool)
     assert [stream.end for stream in streams] == [None] * len(streams)  # none was ended
 
 
-def traded(world: Connection) -> str:
+def traded(world: Desk) -> str:
     """The symbol of a market, open for months, on which two users have traded just now."""
     simulation = world.simulation
     instruments = simulation.exchange.instruments
@@ -153,7 +148,7 @@ def traded(world: Connection) -> str:
         and not simulation.exchange.trading.book(one.symbol).bids.best
     )
     for user, side in ((0, "buy"), (1, "sell")):
-        sent = enter(world, instrument, side, 50, 10, user=user)
+        sent = world.enter(instrument, side, 50, 10, user=user)
         assert sent.status == 200, sent.body
     return instrument.symbol
 
@@ -164,10 +159,10 @@ def test_books_statistics_and_price_history_of_a_market_are_kept_45_days() -> No
     symbol = traded(world)
 
     def shown() -> tuple[bool, int]:
-        answer = trader(world).get(f"/v1/orderbook/{symbol}/bbo")
+        answer = world.trader().get(f"/v1/orderbook/{symbol}/bbo")
         assert answer.status == 200, answer.body
         stats = answer.json()["stats"]
-        at = world.simulation.now // NS_PER_S
+        at = world.now // NS_PER_S
         query = {
             "symbol": symbol,
             "fidelity": 720,
@@ -193,7 +188,7 @@ def test_reference_data_say_when_a_pending_market_opens() -> None:
     waiting = [row for row in rows if row["exchangeStatus"] == "PENDING"]
     assert any("updown" in row["slug"] for row in waiting)
     assert any("updown" not in row["slug"] for row in waiting)
-    exchange = world.exchange(firm(world.simulation))
+    exchange = world.partner
     for row in sorted(waiting, key=lambda row: row["startDate"])[:60:6]:
         found = exchange.get(f"/v1/refdata/instruments/{row['slug']}").json()["instrument"]
         day, hour = found["startDate"], found["tradingSchedule"][0]["timeOfDay"]
@@ -207,9 +202,9 @@ def test_reference_data_say_when_a_pending_market_opens() -> None:
     first = min(waiting, key=lambda row: row["startDate"])
     slug, opens_at = first["slug"], parse_instant(first["startDate"])
     world.advance_to(opens_at - 1_000_000)
-    assert world.simulation.exchange.trading.state(slug).name == "PENDING"
+    assert world.trading.state(slug).name == "PENDING"
     world.advance_to(opens_at)
-    assert world.simulation.exchange.trading.state(slug).name == "OPEN"
+    assert world.trading.state(slug).name == "OPEN"
 
 
 @pytest.mark.spec("S2.11-1")
@@ -217,7 +212,7 @@ def test_a_game_that_is_reported_as_ended_is_over() -> None:
     world = begun("2026-09-08T14:00:00-04:00")
     events = world.gateway.get("/v1/events", params={"period": "NS", "limit": 2}).json()["events"]
     bare, scored = (event["slug"] for event in events)
-    world.simulation.control("event.update", bare, {"ended": True, "live": False})
+    world.operate("event.update", bare, ended=True, live=False)
     told = {"ended": True, "live": False, "periods": {"Q1": [3, 7], "Q2": [4, 0]}}
     world.simulation.control("event.update", scored, told)
 

@@ -5,9 +5,10 @@ no traceback, nothing changed.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import given, settings
@@ -17,8 +18,7 @@ from sim.api.codecs.codecs import Field, fields_of
 from sim.api.codecs.protobuf import descriptor_pool
 from sim.contract.contract import Binding, Operation, Plane
 from sim.contract.messages import Message, find_message
-from sim.run.client.client import Connection
-from tests.journeys import firm, key, poor_firm, rpc_trader
+from tests.kit import Desk
 from tests.surfaces.callers import SERVED, caller, check_refusal, kept, path_of, routes, unlimited
 
 ROUTES = routes()
@@ -28,13 +28,19 @@ LENIENT = {"RefDataAPI", "RefDataSportsAPI"}
 
 
 @pytest.fixture(scope="module")
-def world() -> Connection:
+def world() -> Desk:
     return unlimited()
 
 
-def named(route: tuple[Plane, Operation, Binding]) -> str:
-    plane, operation, binding = route
-    return f"{plane} {binding[0]} {binding[1]} {operation.rpc}"
+Route: TypeAlias = tuple[Plane, Operation, Binding]
+
+
+def each(routes: list[Route]) -> pytest.MarkDecorator:
+    """A test of each of these routes."""
+    ids = [
+        f"{plane} {binding[0]} {binding[1]} {operation.rpc}" for plane, operation, binding in routes
+    ]
+    return pytest.mark.parametrize("route", routes, ids=ids)
 
 
 NO_OBJECT = {
@@ -55,10 +61,8 @@ NO_OBJECT = {
 
 
 @pytest.mark.spec("S7.1-1")
-@pytest.mark.parametrize("route", WITH_BODY, ids=named)
-def test_a_body_that_is_no_json_object_is_refused(
-    world: Connection, route: tuple[Plane, Operation, Binding]
-) -> None:
+@each(WITH_BODY)
+def test_a_body_that_is_no_json_object_is_refused(world: Desk, route: Route) -> None:
     plane, _, binding = route
     client, path, before = caller(world, plane), path_of(world, binding), kept(world)
     for body in NO_OBJECT.values():
@@ -112,9 +116,9 @@ def bodies(
 
 
 @pytest.mark.spec("S7.1-1")
-@pytest.mark.parametrize("route", WITH_BODY, ids=named)
+@each(WITH_BODY)
 def test_a_value_of_the_wrong_type_is_refused_and_the_field_is_named(
-    world: Connection, route: tuple[Plane, Operation, Binding]
+    world: Desk, route: Route
 ) -> None:
     plane, operation, binding = route
     client, path, before = caller(world, plane), path_of(world, binding), kept(world)
@@ -133,10 +137,8 @@ def test_a_value_of_the_wrong_type_is_refused_and_the_field_is_named(
 ODD_KEYS = ["", "[", "[0]", ".", "a.b", "__class__", "\u0000", "ü" * 50]
 
 
-@pytest.mark.parametrize("route", WITH_BODY, ids=named)
-def test_fields_nobody_knows_are_ignored_wherever_they_stand(
-    world: Connection, route: tuple[Plane, Operation, Binding]
-) -> None:
+@each(WITH_BODY)
+def test_fields_nobody_knows_are_ignored_wherever_they_stand(world: Desk, route: Route) -> None:
     """Public clients send some (design §3); however they are called, they never make a call fail
     inside.
     """
@@ -153,9 +155,9 @@ def test_fields_nobody_knows_are_ignored_wherever_they_stand(
         assert answer.status < 500, (body, answer.body[:200])
 
 
-@pytest.mark.parametrize("route", [route for route in ROUTES if not route[2][2]], ids=named)
+@each([route for route in ROUTES if not route[2][2]])
 def test_a_query_of_the_wrong_type_is_refused_or_ignored_never_a_failure(
-    world: Connection, route: tuple[Plane, Operation, Binding]
+    world: Desk, route: Route
 ) -> None:
     plane, operation, binding = route
     client, path, before = caller(world, plane), path_of(world, binding), kept(world)
@@ -179,8 +181,7 @@ def test_a_query_of_the_wrong_type_is_refused_or_ignored_never_a_failure(
             if field.kind.startswith(("int", "uint")) and not field.repeated and value == "abc":
                 assert answer.status == 400, (field.name, answer.body[:200])
     for raw in ("%", "%zz=1", "&&&", "=", "a=%ff%fe", "a" * 8000):
-        answer = world.simulation.rest(plane, binding[0], path, raw, {}, b"").reply
-        assert answer is not None and answer.status < 500
+        assert world.raw(plane, binding[0], path, query=raw).status < 500
     assert kept(world) == before
 
 
@@ -198,21 +199,14 @@ ODD_PATHS = [
 ]
 
 
-@pytest.mark.parametrize("route", [route for route in ROUTES if "{" in route[2][1]], ids=named)
-def test_odd_names_in_a_path_are_not_found_or_refused(
-    world: Connection, route: tuple[Plane, Operation, Binding]
-) -> None:
+@each([route for route in ROUTES if "{" in route[2][1]])
+def test_odd_names_in_a_path_are_not_found_or_refused(world: Desk, route: Route) -> None:
     plane, _, binding = route
     client, before = caller(world, plane), kept(world)
     for odd in ODD_PATHS:
-        path = binding[1]
-        while "{" in path:
-            start, _, rest = path.partition("{")
-            path = (
-                start + odd + rest.partition("}")[2]
-                if odd != "{symbol}"
-                else start + "x" + rest.partition("}")[2]
-            )
+        path = re.sub(
+            r"\{[^}]*\}", lambda _, odd=odd: "x" if odd == "{symbol}" else odd, binding[1]
+        )
         answer = client.request(binding[0], path, json={} if binding[2] else None)
         if answer.status != 200:
             check_refusal(plane, answer, 400, 403, 404, 405, 409, 422)
@@ -220,10 +214,8 @@ def test_odd_names_in_a_path_are_not_found_or_refused(
 
 
 @pytest.mark.spec("S7.1-6")
-@pytest.mark.parametrize("route", WITH_BODY, ids=named)
-def test_a_body_over_the_limit_is_refused_by_its_size(
-    world: Connection, route: tuple[Plane, Operation, Binding]
-) -> None:
+@each(WITH_BODY)
+def test_a_body_over_the_limit_is_refused_by_its_size(world: Desk, route: Route) -> None:
     plane, _, binding = route
     before = kept(world)
     body = b'{"a":"' + b"x" * (1 << 20) + b'"}'
@@ -244,14 +236,12 @@ GUARDED = [
 
 
 @pytest.mark.spec("S7.1-2")
-@pytest.mark.parametrize("route", GUARDED, ids=named)
-def test_whoever_is_not_known_is_refused_with_401(
-    world: Connection, route: tuple[Plane, Operation, Binding]
-) -> None:
+@each(GUARDED)
+def test_whoever_is_not_known_is_refused_with_401(world: Desk, route: Route) -> None:
     plane, operation, binding = route
     path, before = path_of(world, binding), kept(world)
     if plane == "exchange":
-        good = world.bearer(firm(world.simulation))["authorization"].removeprefix("Bearer ")
+        good = world.bearer(world.firm)["authorization"].removeprefix("Bearer ")
         head, payload, signature = good.split(".")
         tokens = [
             "",
@@ -264,7 +254,7 @@ def test_whoever_is_not_known_is_refused_with_401(
         ]
         attempts = [{}, *({"authorization": text} for text in tokens)]
     else:
-        good_headers = world.retail_headers(key(world.simulation), binding[0], path)
+        good_headers = world.retail_headers(world.keys[0], binding[0], path)
         attempts = [
             {},
             good_headers | {"x-pm-signature": "AAAA"},
@@ -275,70 +265,28 @@ def test_whoever_is_not_known_is_refused_with_401(
             {name: value for name, value in good_headers.items() if name != "x-pm-access-key"},
         ]
     for headers in attempts:
-        answer = _raw(world, plane, binding[0], path, headers)
-        if operation.credential == "optional" and not headers:
+        headers = {"content-type": "application/json", **headers}
+        answer = world.raw(plane, binding[0], path, headers, body=b"{}")
+        bare = len(headers) == 1
+        if operation.credential == "optional" and bare:
             continue
-        if plane == "retail" and not headers:  # asked for before anything else, as plain text
+        if plane == "retail" and bare:  # asked for before anything else, as plain text
             assert (answer.status, answer.body) == (401, b"Missing required API key headers")
             continue
         check_refusal(plane, answer, 401)
     assert kept(world) == before
 
 
-def _raw(world: Connection, plane: Plane, verb: str, path: str, headers: dict[str, str]) -> Any:
-    from sim.run.client.client import Response
-
-    reply = world.simulation.rest(
-        plane, verb, path, "", {"content-type": "application/json", **headers}, b"{}"
-    ).reply
-    assert reply is not None
-    return Response(reply)
-
-
-@pytest.mark.spec("S5.1-5", "S7.1-2")
-def test_a_token_ends_by_the_virtual_clock(world: Connection) -> None:
-    fresh = unlimited()
-    headers = fresh.bearer(firm(fresh.simulation))
-    path = "/v1/whoami"
-    assert _raw(fresh, "exchange", "GET", path, headers).status == 200
-    fresh.advance("179s")
-    assert _raw(fresh, "exchange", "GET", path, headers).status == 200
-    fresh.advance("1s")
-    check_refusal("exchange", _raw(fresh, "exchange", "GET", path, headers), 401)
-
-
-@pytest.mark.spec("S5.1-9", "S7.1-3")
-@pytest.mark.parametrize(
-    "route", [route for route in GUARDED if route[0] == "exchange" and route[1].scope], ids=named
-)
-def test_a_missing_scope_is_refused_with_403_and_named(
-    world: Connection, route: tuple[Plane, Operation, Binding]
-) -> None:
-    plane, operation, binding = route
-    poor = poor_firm(world.simulation)
-    if operation.scope in poor.scopes:
-        return
-    answer = world.exchange(poor, poor.users[0].name).request(
-        binding[0], path_of(world, binding), json={} if binding[2] else None
-    )
-    check_refusal(plane, answer, 403)
-    assert operation.scope in answer.json()["message"]
-
-
-@pytest.mark.spec("S7.1-3")
-@pytest.mark.parametrize(
-    "route", [route for route in GUARDED if route[1].participant == "required"], ids=named
-)
+@pytest.mark.spec("S5.1-5", "S7.1-3")
+@each([route for route in GUARDED if route[1].participant == "required"])
 def test_a_missing_malformed_or_foreign_participant_is_refused_with_403(
-    world: Connection, route: tuple[Plane, Operation, Binding]
+    world: Desk, route: Route
 ) -> None:
     plane, _, binding = route
-    found, before = firm(world.simulation), kept(world)
+    found, before = world.firm, kept(world)
     path, body = path_of(world, binding), {} if binding[2] else None
     foreign = next(
-        other
-        for other in world.simulation.exchange.firms.all()
-        if other.client_id and other.name != found.name
+        other for other in world.core.firms.all() if other.client_id and other.name != found.name
     )
     for participant in (
         None,
@@ -361,7 +309,7 @@ def test_a_missing_malformed_or_foreign_participant_is_refused_with_403(
 
 @pytest.mark.spec("S7.1-4", "S7.1-5")
 @pytest.mark.parametrize("plane", ["gateway", "retail", "exchange", "auth"])
-def test_unknown_paths_and_wrong_methods_are_told_apart(world: Connection, plane: Plane) -> None:
+def test_unknown_paths_and_wrong_methods_are_told_apart(world: Desk, plane: Plane) -> None:
     """E1."""
     client = caller(world, plane)
     for path in (
@@ -389,8 +337,8 @@ RPCS = [operation for operation in SERVED if operation.grpc and operation.kind =
 
 
 @pytest.mark.parametrize("operation", RPCS, ids=lambda operation: operation.name)
-def test_bytes_that_are_no_message_are_invalid(world: Connection, operation: Operation) -> None:
-    client, before = rpc_trader(world), kept(world)
+def test_bytes_that_are_no_message_are_invalid(world: Desk, operation: Operation) -> None:
+    client, before = world.rpc_trader(), kept(world)
     for message in (b"\xff" * 8, b"\x0a\xff\xff\xff\xff\x0f", b"\x00", b"\x07", b"\x0f\x01"):
         reply = client.raw(operation.full_methods[0], message)
         assert reply.code == 3, (message, reply.message)
@@ -414,7 +362,7 @@ def _varint(number: int) -> bytes:
 @pytest.mark.parametrize("operation", RPCS, ids=lambda operation: operation.name)
 def test_random_bytes_never_fail_inside(operation: Operation, data: st.DataObject) -> None:
     world = _shared()
-    reply = rpc_trader(world).raw(operation.full_methods[0], data.draw(st.binary(max_size=40)))
+    reply = world.rpc_trader().raw(operation.full_methods[0], data.draw(st.binary(max_size=40)))
     assert reply.code not in (2, 13), reply.message
     assert reply.code != 13
 
@@ -428,14 +376,11 @@ _shared = cache(unlimited)
     ids=lambda operation: operation.name,
 )
 def test_over_grpc_the_unknown_the_poor_and_the_foreign_are_refused(
-    world: Connection, operation: Operation
+    world: Desk, operation: Operation
 ) -> None:
     before = kept(world)
     assert world.rpc(None).raw(operation.full_methods[0], b"").code == 16
-    poor, found = poor_firm(world.simulation), firm(world.simulation)
-    if operation.scope and operation.scope not in poor.scopes:
-        reply = world.rpc(poor, poor.users[0].name).raw(operation.full_methods[0], b"")
-        assert (reply.code, operation.scope in reply.message) == (7, True)
+    poor, found = world.poor_firm, world.firm
     if operation.participant == "required":
         for participant in (None, "mara", poor.users[0].name):
             assert world.rpc(found, participant).raw(operation.full_methods[0], b"").code == 7

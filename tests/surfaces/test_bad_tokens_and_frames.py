@@ -16,15 +16,14 @@ from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
 from sim.api.pipeline.settings import Settings
-from sim.run.client.client import Connection, connect
-from tests.journeys import firm, key, quiet
+from tests.kit import Desk
 from tests.surfaces.callers import kept, unlimited
 
 NAMES = ("grant_type", "client_id", "client_assertion_type", "client_assertion", "audience")
 
 
 @pytest.fixture(scope="module")
-def world() -> Connection:
+def world() -> Desk:
     return unlimited()
 
 
@@ -34,9 +33,9 @@ def refused(answer: Any, *errors: str) -> None:
     assert not errors or answer.json()["error"] in errors
 
 
-def form(world: Connection, **changes: str | None) -> dict[str, str]:
+def form(world: Desk, **changes: str | None) -> dict[str, str]:
     """Return a valid token request with some fields changed, or omitted (None)."""
-    found = firm(world.simulation)
+    found = world.firm
     good = {
         "grant_type": "client_credentials",
         "client_id": found.client_id or "",
@@ -49,7 +48,7 @@ def form(world: Connection, **changes: str | None) -> dict[str, str]:
 
 @pytest.mark.spec("S5.1-2", "S4.5-1")
 @pytest.mark.parametrize("as_json", [False, True])
-def test_every_field_of_a_token_request_is_checked(world: Connection, as_json: bool) -> None:
+def test_every_field_of_a_token_request_is_checked(world: Desk, as_json: bool) -> None:
     def ask(**changes: str | None) -> Any:
         fields = form(world, **changes)
         return (
@@ -78,14 +77,14 @@ def test_a_token_request_names_its_client_unless_a_switch_lets_stock_clients_lea
     answer = world.auth.post("/oauth/token", form=form(world, client_id=None))
     refused(answer, "invalid_request")
     assert (answer.status, "client_id" in answer.json()["error_description"]) == (400, True)
-    world.simulation.control("assumption.set", "token.client_id_required", {"value": False})
+    world.assume("token.client_id_required", False)
     assert world.auth.post("/oauth/token", form=form(world, client_id=None)).status == 200
 
 
 @pytest.mark.spec("S5.1-8")
-def test_both_stated_audiences_of_an_assertion_are_accepted_and_no_other(world: Connection) -> None:
-    found = firm(world.simulation)
-    issuer = f"{world.simulation.exchange.credentials.environment.issuer}/oauth/token"
+def test_both_stated_audiences_of_an_assertion_are_accepted_and_no_other(world: Desk) -> None:
+    found = world.firm
+    issuer = f"{world.core.credentials.environment.issuer}/oauth/token"
     for audience in (world.audience, issuer, [issuer], [world.audience, "x"]):
         assert (
             world.token(found, client_assertion=world.assertion(found, aud=audience)).status == 200
@@ -122,8 +121,8 @@ def test_an_audience_may_be_an_address_at_which_the_exchange_is_served(
         api_addresses=("http://desk.example:8083",),
         token_url="http://desk.example:8084/oauth/token",
     )
-    world = connect(Simulation(load_scenario("quickstart"), settings=served))
-    found = firm(world.simulation)
+    world = Desk(Simulation(load_scenario("quickstart"), settings=served))
+    found = world.firm
     endpoint = audience.rstrip("/").replace(":8083", ":8084") + "/oauth/token"
     answers = [
         world.token(found, audience=audience),
@@ -137,13 +136,13 @@ def test_an_audience_may_be_an_address_at_which_the_exchange_is_served(
             refused(answer)
 
 
-def signed(world: Connection, header: dict[str, Any], payload: bytes) -> str:
+def signed(world: Desk, header: dict[str, Any], payload: bytes) -> str:
     """A token whose header and payload are anything, signed with the firm's own key."""
     from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    found = firm(world.simulation)
+    found = world.firm
     signer: Any = load_pem_private_key(
         world.simulation.world.parties.key_files[found.client_id or ""].read_bytes(), None
     )
@@ -159,11 +158,9 @@ RS256 = {"alg": "RS256", "typ": "JWT"}
 
 
 @pytest.mark.long
-def test_assertions_that_are_well_signed_and_say_nothing_sound_are_refused(
-    world: Connection,
-) -> None:
-    found, before = firm(world.simulation), kept(world)
-    now = world.simulation.now // 10**9
+def test_assertions_that_are_well_signed_and_say_nothing_sound_are_refused(world: Desk) -> None:
+    found, before = world.firm, kept(world)
+    now = world.now // 10**9
     claims = {
         "iss": found.client_id,
         "sub": found.client_id,
@@ -219,7 +216,7 @@ def test_assertions_that_are_well_signed_and_say_nothing_sound_are_refused(
     assert kept(world) == before
 
 
-def test_a_public_key_used_as_a_secret_signs_nothing(world: Connection) -> None:
+def test_a_public_key_used_as_a_secret_signs_nothing(world: Desk) -> None:
     """Algorithm confusion: HS256 with the firm's public key as the shared secret."""
     from cryptography.hazmat.primitives.serialization import (
         Encoding,
@@ -227,7 +224,7 @@ def test_a_public_key_used_as_a_secret_signs_nothing(world: Connection) -> None:
         load_pem_private_key,
     )
 
-    found = firm(world.simulation)
+    found = world.firm
     public = load_pem_private_key(
         world.simulation.world.parties.key_files[found.client_id or ""].read_bytes(), None
     ).public_key()
@@ -276,7 +273,7 @@ ANYTHING = st.recursive(
 @pytest.mark.long
 def test_no_request_makes_the_issuer_fail(claims: Any, fields: dict[str, str]) -> None:
     world = _shared()
-    found = firm(world.simulation)
+    found = world.firm
     refused(world.token(found, client_assertion=signed(world, RS256, json.dumps(claims).encode())))
     answer = world.auth.post("/oauth/token", form=fields)
     refused(answer)
@@ -305,9 +302,9 @@ def test_no_frame_makes_a_socket_fail_or_changes_the_exchange(
     path: str, data: st.DataObject
 ) -> None:
     world = _shared()
-    socket = world.web_socket(key(world.simulation), path)
+    socket = world.web_socket(world.keys[0], path)
     before = kept(world)
-    slug = quiet(world.simulation).symbol
+    slug = world.quiet().symbol
     inside = st.fixed_dictionaries(
         {},
         optional={

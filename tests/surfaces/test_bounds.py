@@ -6,6 +6,7 @@ A value at the limit is read on every surface, saved, forked, rewound and replay
 from __future__ import annotations
 
 import io
+from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
@@ -18,9 +19,10 @@ from sim.core.model.refusals import Refusal
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel.journal_reader import read_journal
 from sim.read.replay import simulation_of, verify
-from sim.run.client.client import Connection, RpcError, connect
+from sim.run.client.client import RpcError
 from sim.world.format.yaml_tree import ScenarioError
-from tests.journeys import firm, key, order, retail_order, rpc_trader, trader
+from tests.journeys import firm, key
+from tests.kit import Desk, begin, order, retail_order
 
 INT64 = 2**63 - 1
 SCENARIO = """
@@ -35,46 +37,44 @@ world:
 
 
 @pytest.fixture
-def edge() -> Connection:
-    return begin()
+def edge() -> Desk:
+    return edge_world()
 
 
-def begin() -> Connection:
+def edge_world() -> Desk:
     """An empty exchange with two participants without money, and no rate limits."""
-    journal = io.BytesIO()
     unlimited = ", ".join(f"{name}: off" for name in LIMITS)
-    scenario = load_scenario(f"{SCENARIO}limits: {{{unlimited}}}\n")
-    return connect(Simulation(scenario, journal=journal))
+    return begin(f"{SCENARIO}limits: {{{unlimited}}}\n", journal=io.BytesIO())
 
 
-def fund(world: Connection, user: int, amount: str) -> str:
+def fund(world: Desk, user: int, amount: str) -> str:
     """Pay into an account, or out of it; "" or why that was refused."""
-    account = firm(world.simulation).users[user].account
+    account = world.account(user)
     try:
-        world.absorb(world.simulation.control("account.fund", account, {"amount": amount}))
+        world.operate("account.fund", account, amount=amount)
     except Refusal as refusal:
         return refusal.message
     return ""
 
 
-def room(world: Connection) -> int:
+def room(world: Desk) -> int:
     """Whole dollars that may still come in."""
-    states = world.simulation.exchange.trading.ledger
+    states = world.trading.ledger
     held = sum(account.balance for account in states if account.balance > 0)
     return MONEY.high - held // 10**8
 
 
-def place(world: Connection, user: int, side: str, cents: int, contracts: int, **fields: object):
-    instrument = world.simulation.exchange.instruments.require("edge")
+def place(world: Desk, user: int, side: str, cents: int, contracts: int, **fields: object):
+    instrument = world.instrument("edge")
     body = order(instrument, side, cents, contracts, **fields)
-    return trader(world, user).post("/v1/trading/orders", json=body)
+    return world.trader(user).post("/v1/trading/orders", json=body)
 
 
-def check_everything_works(world: Connection) -> None:
+def check_everything_works(world: Desk) -> None:
     """Reads on all surfaces, housekeeping, time travel and a replay."""
     simulation = world.simulation
     for user in (0, 1):
-        rpc, name = rpc_trader(world, user), firm(simulation).users[user].account
+        rpc, name = world.rpc_trader(user), firm(simulation).users[user].account
         rpc.call(
             "PositionAPI.GetAccountBalance",
             wire.GetAccountBalanceRequest(name=name, currency="USD"),
@@ -83,7 +83,7 @@ def check_everything_works(world: Connection) -> None:
         rpc.call("OrderEntryAPI.GetOpenOrders", wire.GetOpenOrdersRequest())
         for report in ("SearchOrders", "SearchExecutions", "SearchTrades"):
             rpc.call(f"ReportAPI.{report}", getattr(wire, f"{report}Request")())
-        http = trader(world, user)
+        http = world.trader(user)
         assert http.get("/v1/positions", params={"name": name}).status == 200
         assert http.get("/v1/orderbook/edge").status == 200
     for path in ("/v1/account/balances", "/v1/portfolio/positions", "/v1/portfolio/activities"):
@@ -105,7 +105,7 @@ def check_everything_works(world: Connection) -> None:
     world.forget_tokens()
 
 
-def test_all_money_together_has_an_edge(edge: Connection) -> None:
+def test_all_money_together_has_an_edge(edge: Desk) -> None:
     most = room(edge)
     assert fund(edge, 0, str(most // 2)) == ""
     assert fund(edge, 1, str(most - most // 2)) == ""
@@ -117,8 +117,8 @@ def test_all_money_together_has_an_edge(edge: Connection) -> None:
     check_everything_works(edge)
 
 
-def test_money_on_its_way_counts(edge: Connection) -> None:
-    account = firm(edge.simulation).users[0].account
+def test_money_on_its_way_counts(edge: Desk) -> None:
+    account = edge.account()
     half = {"amount": str(room(edge) // 2 + 1), "source": "atlas-bank"}
     edge.simulation.control("account.fund", account, half)
     with pytest.raises(Refusal, match="money"):
@@ -135,7 +135,7 @@ def test_money_on_its_way_counts(edge: Connection) -> None:
     check_everything_works(edge)
 
 
-def test_the_quantity_of_an_order_has_an_edge(edge: Connection) -> None:
+def test_the_quantity_of_an_order_has_an_edge(edge: Desk) -> None:
     most = ORDER_QUANTITY.high
     assert fund(edge, 0, "30000000000") == ""
     assert place(edge, 0, "buy", 0, 0, symbol="fine", orderQty=str(most), price="10").status == 200
@@ -151,26 +151,22 @@ def test_the_quantity_of_an_order_has_an_edge(edge: Connection) -> None:
     cash = {"orderQty": "0", "cashOrderQty": str(MONEY.high * 100 + 1)}
     assert place(edge, 0, "buy", 1, 1, **cash).status == 400
     with pytest.raises(RpcError) as refusal:
-        rpc_trader(edge).call(
+        edge.rpc_trader().call(
             "OrderEntryAPI.InsertOrder",
             wire.InsertOrderRequest(
                 symbol="edge", side=1, type=2, order_qty=most + 1, price=1, time_in_force=2
             ),
         )
     assert refusal.value.code == 3
-    body = {
-        **retail_order(
-            edge.simulation.exchange.instruments.require("edge"), "BUY_LONG", 1, most + 1
-        )
-    }
-    assert edge.retail(key(edge.simulation)).post("/v1/orders", json=body).status == 400
+    body = {**retail_order(edge.instrument("edge"), "BUY_LONG", 1, most + 1)}
+    assert edge.customer().post("/v1/orders", json=body).status == 400
     check_everything_works(edge)
 
 
-def test_the_quantity_that_an_order_is_changed_to_has_the_same_edge(edge: Connection) -> None:
+def test_the_quantity_that_an_order_is_changed_to_has_the_same_edge(edge: Desk) -> None:
     most = ORDER_QUANTITY.high
     assert fund(edge, 0, "30000000000") == ""
-    account, replace = trader(edge, 0), "/v1/trading/orders/replace"
+    account, replace = edge.trader(0), "/v1/trading/orders/replace"
     placed = place(edge, 0, "buy", 0, 0, symbol="fine", orderQty="20000", price="10")
     changed = {"orderId": placed.json()["orderId"], "symbol": "fine"}
     for fields in (
@@ -188,7 +184,7 @@ def test_the_quantity_that_an_order_is_changed_to_has_the_same_edge(edge: Connec
     check_everything_works(edge)
 
 
-def test_what_trades_in_an_instrument_has_an_edge(edge: Connection) -> None:
+def test_what_trades_in_an_instrument_has_an_edge(edge: Desk) -> None:
     half = CONTRACTS.high // 2
     assert fund(edge, 0, str(half // 100 * 2)) == ""
     assert fund(edge, 1, str(half)) == ""
@@ -196,7 +192,7 @@ def test_what_trades_in_an_instrument_has_an_edge(edge: Connection) -> None:
         assert place(edge, 0, first, 1, half).status == 200
         assert place(edge, 1, second, 1, half).status == 200
     check_everything_works(edge)
-    stats = rpc_trader(edge).call(
+    stats = edge.rpc_trader().call(
         "ReportAPI.GetTradeStats", wire.GetTradeStatsRequest(symbol="edge", bars=1)
     )
     assert stats is not None
@@ -213,7 +209,7 @@ def test_an_order_may_last_to_the_end_of_the_calendar_of_the_contract(edge, good
     placed = place(edge, 0, "buy", 40, 1, **gtt)
     assert placed.status == 200
     check_everything_works(edge)
-    (working,) = trader(edge).get("/v1/trading/orders/open").json()["orders"]
+    (working,) = edge.trader().get("/v1/trading/orders/open").json()["orders"]
     assert working["goodTillTime"] == good_till
     # where it means nothing, any instant of the contract is taken
     assert place(edge, 0, "buy", 40, 1, goodTillTime="0001-01-01T00:00:00Z").status == 200
@@ -301,51 +297,37 @@ DEEDS = st.one_of(
 )
 
 
-def perform(world: Connection, deed: tuple) -> None:
+def perform(world: Desk, deed: tuple) -> None:
     """Do something at an edge. What is refused is a client's error and never one of ours."""
     match deed:
         case ("fund", user, amount):
             fund(world, user, amount)
         case ("order", user, buys, price, qty, symbol):
-            body = {
-                "symbol": symbol,
-                "side": "SIDE_BUY" if buys else "SIDE_SELL",
-                "type": "ORDER_TYPE_LIMIT",
-            }
-            body |= {
-                "orderQty": str(qty),
-                "price": str(price),
-                "timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-            }
-            answer = trader(world, user).post("/v1/trading/orders", json=body)
+            fields = {"symbol": symbol, "price": str(price), "orderQty": str(qty)}
+            answer = place(world, user, "buy" if buys else "sell", 1, 1, **fields)
             assert answer.status in (200, 400, 409, 422), answer.body
         case ("cash", user, buys, price, qty):
             fields = {"orderQty": "0", "cashOrderQty": str(qty), "price": str(price)}
             answer = place(world, user, "buy" if buys else "sell", 1, 1, **fields)
             assert answer.status in (200, 400, 409, 422), answer.body
         case ("settle", price, symbol):
-            operate(world, "instrument.settle", symbol, {"price": price})
+            with suppress(Refusal):
+                world.settle(symbol, price)
         case ("bust", number):
-            trades = world.simulation.exchange.trading.execution_log.trades.rows
+            trades = world.trading.execution_log.trades.rows
             if number < len(trades):
-                operate(world, "trade.bust", trades[number].id, {})
+                with suppress(Refusal):
+                    world.operate("trade.bust", trades[number].id)
         case ("advance", by):
             world.advance(by)
-
-
-def operate(world: Connection, action: str, subject: str, body: dict[str, object]) -> None:
-    try:
-        world.absorb(world.simulation.control(action, subject, body))
-    except Refusal:
-        return
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(DEEDS, max_size=14))
 def test_nothing_that_is_accepted_leaves_what_can_be_told(deeds: list[tuple]) -> None:
-    world = begin()
+    world = edge_world()
     for stream in ("CreateDropCopySubscription", "CreatePositionChangeSubscription"):
-        rpc_trader(world).stream(f"DropCopyAPI.{stream}", getattr(wire, f"{stream}Request")())
+        world.rpc_trader().stream(f"DropCopyAPI.{stream}", getattr(wire, f"{stream}Request")())
     for deed in deeds:
         perform(world, deed)
     check_everything_works(world)

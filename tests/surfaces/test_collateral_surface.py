@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from sim import Simulation, load_scenario
-from sim.run.client.client import Connection, connect
-from tests.journeys import enter, firm, trader
+from tests.journeys import enter
+from tests.kit import Desk, begin
 
 LADDER = """
 name: ladder
@@ -20,25 +19,23 @@ world:
 """
 
 
-def instrument(world: Connection, symbol: str) -> dict[str, object]:
-    (found,) = (
-        world.exchange(firm(world.simulation))
-        .post("/v1/refdata/instruments", json={"symbols": [symbol]})
-        .json()["instruments"]
-    )
+def instrument(world: Desk, symbol: str) -> dict[str, object]:
+    (found,) = world.partner.post("/v1/refdata/instruments", json={"symbols": [symbol]}).json()[
+        "instruments"
+    ]
     return found["eventAttributes"]
 
 
-def balance(world: Connection, name: str) -> tuple[str, str]:
+def balance(world: Desk, name: str) -> tuple[str, str]:
     found = (
-        trader(world).post("/v1/positions/balance", json={"name": name, "currency": "USD"}).json()
+        world.trader().post("/v1/positions/balance", json={"name": name, "currency": "USD"}).json()
     )
     return found["marginRequirement"], found["buyingPower"]
 
 
-def hold(world: Connection, symbol: str, net: int) -> None:
+def hold(world: Desk, symbol: str, net: int) -> None:
     """The first participant comes by a position, the second one opposite."""
-    listed = world.simulation.exchange.instruments.require(symbol)
+    listed = world.instrument(symbol)
     side, other = ("buy", "sell") if net > 0 else ("sell", "buy")
     for user, direction in ((1, other), (0, side)):
         entered = enter(
@@ -48,9 +45,9 @@ def hold(world: Connection, symbol: str, net: int) -> None:
 
 
 def test_p8_a_ladder_switched_on_for_one_account_covers_its_higher_shorts() -> None:
-    world = connect(Simulation(load_scenario(LADDER)))
+    world = begin(LADDER)
     assert instrument(world, "above-1")["eventOutcome"] == "EVENT_OUTCOME_DIRECTIONAL"
-    mine = firm(world.simulation).users[0].account
+    mine = world.account()
     assert mine == "firms/atlas-fcm/accounts/8f3a61c4"
     hold(world, "above-2", 10)
     hold(world, "above-3", -6)
@@ -64,19 +61,17 @@ def test_p8_a_ladder_switched_on_for_one_account_covers_its_higher_shorts() -> N
 
 
 def test_p8_is_off_unless_asked_for() -> None:
-    world = connect(Simulation(load_scenario(LADDER.replace(", collateral_return: true", ""))))
+    world = begin(LADDER.replace(", collateral_return: true", ""))
     hold(world, "above-2", 10)
     hold(world, "above-3", -6)
-    assert balance(world, firm(world.simulation).users[0].account)[0] == "6.00"
+    assert balance(world, world.account())[0] == "6.00"
 
 
 def test_outcomes_of_the_default_world_say_how_they_hang_together() -> None:
-    world = connect(Simulation(load_scenario("quickstart")))
-    rows = (
-        world.exchange(firm(world.simulation))
-        .post("/v1/refdata/instruments", json={"pageSize": 1000})
-        .json()["instruments"]
-    )
+    world = begin()
+    rows = world.partner.post("/v1/refdata/instruments", json={"pageSize": 1000}).json()[
+        "instruments"
+    ]
     kinds = {row["eventAttributes"]["eventOutcome"] for row in rows}
     assert kinds == {
         "EVENT_OUTCOME_MUTUALLY_EXCLUSIVE",

@@ -12,16 +12,15 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.kernel.instants import DAY, HOUR, Instant, eastern_date, parse_instant
-from sim.run.client.client import Connection
 from sim.world.reference.incentive_programs import programs
 from sim.world.reference.reference import Reference
-from tests.journeys import key
+from tests.kit import Desk
 
 
 @pytest.mark.spec("S4.2-1", "S3.2-1")
-def test_periods_are_announced_before_now_and_follow_the_game(world: Connection) -> None:
-    now = world.simulation.now
-    programs = world.retail(key(world.simulation)).get("/v1/incentives").json()["programs"]
+def test_periods_are_announced_before_now_and_follow_the_game(world: Desk) -> None:
+    now = world.now
+    programs = world.customer().get("/v1/incentives").json()["programs"]
     statuses = set()
     assert any(len(program["timePeriods"]) > 1 for program in programs)
     for program in programs:
@@ -46,9 +45,9 @@ def test_periods_are_announced_before_now_and_follow_the_game(world: Connection)
 
 
 @pytest.mark.spec("S4.2-3", "S3.3-1")
-def test_rewards_come_from_programs_that_ran(world: Connection) -> None:
+def test_rewards_come_from_programs_that_ran(world: Desk) -> None:
     seen = set()
-    for one in world.simulation.exchange.firms.api_keys():
+    for one in world.core.firms.api_keys():
         client = world.retail(one)
         for reward in client.get("/v1/incentives/earnings").json()["rewards"]:
             seen.add(reward["status"])

@@ -9,6 +9,7 @@ import io
 import tracemalloc
 from collections import deque
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,13 +18,13 @@ import pytest
 from sim.api.reports.csv_writer import CHUNK_ROWS
 from sim.contract.messages import Message
 from sim.contract.messages import exchange_v1 as wire
-from sim.core.model.commands import CancelOrder, PlaceOrder
-from sim.core.model.enums import OrderType, Side, TimeInForce
+from sim.core.model.commands import CancelOrder
+from sim.core.model.enums import Side, TimeInForce
 from sim.core.model.refusals import Unavailable
 from sim.kernel.instants import minutes
-from sim.run.client.client import Connection, RpcError
-from tests.journeys import account, firm, quiet, rpc_trader, trader
-from tests.surfaces.callers import counted, unlimited
+from sim.run.client.client import RpcError
+from tests.kit import Desk
+from tests.surfaces.callers import counted, place, unlimited
 
 TRADES = 1600
 
@@ -38,57 +39,34 @@ class Download(NamedTuple):
     operation: str
     request: type[Message]
     text: str
-    rows: Callable[[Connection], tuple[Any, str]]
+    rows: Callable[[Desk], tuple[Any, str]]
 
 
-def _ledger_rows(component: str) -> Callable[[Connection], tuple[Any, str]]:
-    return lambda world: (
-        getattr(world.simulation.exchange.trading, component)._rows_of,
-        account(world),
+def _report(records: str, rows: str) -> Download:
+    """The download of a kind of record."""
+    name = f"Download{records.capitalize()}"
+    return Download(
+        *("POST", f"/v1/report/{records}/csv", f"ReportAPI.{name}"),
+        *(getattr(wire, f"{name}Request"), "filechunk"),
+        lambda world: (attrgetter(rows)(world.trading), "rows"),
+    )
+
+
+def _ledger(path: str, service: str, kind: str, component: str) -> Download:
+    """The download of a ledger of an account."""
+    return Download(
+        *("GET", f"/v1/{path}/download", f"{service}.Download{kind}Ledger"),
+        *(getattr(wire, f"Download{kind}LedgerRequest"), "data"),
+        lambda world: (getattr(world.trading, component)._rows_of, world.account()),
     )
 
 
 DOWNLOADS = [
-    Download(
-        "POST",
-        "/v1/report/orders/csv",
-        "ReportAPI.DownloadOrders",
-        wire.DownloadOrdersRequest,
-        "filechunk",
-        lambda world: (world.simulation.exchange.trading.orders.rows, "rows"),
-    ),
-    Download(
-        "POST",
-        "/v1/report/executions/csv",
-        "ReportAPI.DownloadExecutions",
-        wire.DownloadExecutionsRequest,
-        "filechunk",
-        lambda world: (world.simulation.exchange.trading.executions, "rows"),
-    ),
-    Download(
-        "POST",
-        "/v1/report/trades/csv",
-        "ReportAPI.DownloadTrades",
-        wire.DownloadTradesRequest,
-        "filechunk",
-        lambda world: (world.simulation.exchange.trading.trades, "rows"),
-    ),
-    Download(
-        "GET",
-        "/v1/funding/balance-ledger/download",
-        "FundingAPI.DownloadBalanceLedger",
-        wire.DownloadBalanceLedgerRequest,
-        "data",
-        _ledger_rows("ledger"),
-    ),
-    Download(
-        "GET",
-        "/v1/positions/ledger/download",
-        "PositionAPI.DownloadPositionLedger",
-        wire.DownloadPositionLedgerRequest,
-        "data",
-        _ledger_rows("positions"),
-    ),
+    _report("orders", "orders.rows"),
+    _report("executions", "executions"),
+    _report("trades", "trades"),
+    _ledger("funding/balance-ledger", "FundingAPI", "Balance", "ledger"),
+    _ledger("positions/ledger", "PositionAPI", "Position", "positions"),
 ]
 every_download = pytest.mark.parametrize(
     "download", DOWNLOADS, ids=lambda download: download.operation
@@ -96,51 +74,35 @@ every_download = pytest.mark.parametrize(
 REPORTS = DOWNLOADS[:3]
 
 
-def busy(count: int) -> Connection:
+def busy(count: int) -> Desk:
     """Two participants trade one contract back and forth, `count` times."""
     world = unlimited()
-    trading = world.simulation.exchange.trading
-    symbol = quiet(world.simulation).symbol
-    users = firm(world.simulation).users
+    symbol = world.quiet().symbol
     for number in range(count):
-        for user, side in (
-            (users[0], (Side.BUY, Side.SELL)[number % 2]),
-            (users[1], (Side.SELL, Side.BUY)[number % 2]),
-        ):
-            trading.order_service.enter(
-                PlaceOrder(
-                    account=user.account,
-                    participant=user.name,
-                    symbol=symbol,
-                    side=side,
-                    type=OrderType.LIMIT,
-                    price=50,
-                    qty=1,
-                    tif=TimeInForce.GOOD_TILL_CANCEL,
-                    clord_id=f"{number}",
-                )
-            )
-        world.simulation.exchange.take_events()
+        for user in (0, 1):
+            side = (Side.BUY, Side.SELL)[(number + user) % 2]
+            place(world, user, symbol, side, 50, clord_id=f"{number}")
+        world.core.take_events()
     world.advance("1m")
     return world
 
 
 @pytest.fixture(scope="module")
-def world() -> Connection:
+def world() -> Desk:
     return busy(TRADES)
 
 
 @pytest.fixture(scope="module")
-def little() -> Connection:
+def little() -> Desk:
     return busy(2 * CHUNK_ROWS)
 
 
-def by_rest(world: Connection, download: Download, **fields: Any) -> Iterator[bytes]:
+def by_rest(world: Desk, download: Download, **fields: Any) -> Iterator[bytes]:
     """Chunks as they leave, out of the JSON around them where there is some."""
-    client = trader(world)
+    client = world.trader()
     if download.verb == "GET":
         chunks = client.get(
-            download.path, params={"account": account(world), **fields}
+            download.path, params={"account": world.account(), **fields}
         ).reply.chunks
         assert chunks is not None
         return chunks
@@ -149,10 +111,10 @@ def by_rest(world: Connection, download: Download, **fields: Any) -> Iterator[by
     return (msgspec.json.decode(line)["result"]["filechunk"].encode() for line in lines)
 
 
-def by_grpc(world: Connection, download: Download, **fields: Any) -> Iterator[bytes]:
+def by_grpc(world: Desk, download: Download, **fields: Any) -> Iterator[bytes]:
     if download.text == "data":
-        fields = {"account": account(world), **fields}
-    for part in rpc_trader(world).download(download.operation, download.request(**fields)):
+        fields = {"account": world.account(), **fields}
+    for part in world.rpc_trader().download(download.operation, download.request(**fields)):
         text = getattr(part, download.text)
         yield text if isinstance(text, bytes) else text.encode()
 
@@ -164,7 +126,7 @@ both = pytest.mark.parametrize("ask", [by_rest, by_grpc])
 @both
 @every_download
 def test_no_more_rows_are_read_than_have_been_sent_but_for_one_chunk(
-    world: Connection, download: Download, ask: Any
+    world: Desk, download: Download, ask: Any
 ) -> None:
     next(iter(ask(world, download)))  # indexes catch up with rows that are new to them, once
     with counted(*download.rows(world)) as rows:
@@ -180,13 +142,13 @@ def test_no_more_rows_are_read_than_have_been_sent_but_for_one_chunk(
 @both
 @pytest.mark.parametrize("download", DOWNLOADS[::3], ids=lambda download: download.operation)
 def test_memory_does_not_grow_with_the_number_of_rows(
-    world: Connection, little: Connection, download: Download, ask: Any
+    world: Desk, little: Desk, download: Download, ask: Any
 ) -> None:
     few, many = peak(little, download, ask), peak(world, download, ask)
     assert many < few * 5 // 4
 
 
-def peak(world: Connection, download: Download, ask: Any) -> int:
+def peak(world: Desk, download: Download, ask: Any) -> int:
     """Most bytes that were in use at once from asking to the last chunk, which the reader does not
     keep.
     """
@@ -200,7 +162,7 @@ def peak(world: Connection, download: Download, ask: Any) -> int:
 
 
 @every_download
-def test_both_protocols_send_the_same_text(world: Connection, download: Download) -> None:
+def test_both_protocols_send_the_same_text(world: Desk, download: Download) -> None:
     text = b"".join(by_rest(world, download))
     assert b"".join(by_grpc(world, download)) == text
     assert len(csv_rows(text)) == text.count(b"\r\n") - 1 >= TRADES
@@ -208,15 +170,15 @@ def test_both_protocols_send_the_same_text(world: Connection, download: Download
 
 @both
 @pytest.mark.parametrize("download", REPORTS, ids=lambda download: download.operation)
-def test_a_window_without_rows_is_a_header(world: Connection, download: Download, ask: Any) -> None:
-    start = world.simulation.now + minutes(5)
+def test_a_window_without_rows_is_a_header(world: Desk, download: Download, ask: Any) -> None:
+    start = world.now + minutes(5)
     given = start if ask is by_grpc else "2030-01-01T00:00:00Z"
     assert b"".join(ask(world, download, start_time=given)).count(b"\r\n") == 1
 
 
-def test_a_refused_download_is_a_status(world: Connection) -> None:
+def test_a_refused_download_is_a_status(world: Desk) -> None:
     with pytest.raises(RpcError) as refused:
-        rpc_trader(world).download(
+        world.rpc_trader().download(
             "FundingAPI.DownloadBalanceLedger",
             wire.DownloadBalanceLedgerRequest(account="firms/nobody/accounts/x"),
         )
@@ -225,53 +187,26 @@ def test_a_refused_download_is_a_status(world: Connection) -> None:
 
 def test_orders_are_those_of_the_moment_of_asking_whatever_happens_while_they_are_read() -> None:
     world = busy(2 * CHUNK_ROWS)
-    trading = world.simulation.exchange.trading
-    symbol = quiet(world.simulation).symbol
-    user = firm(world.simulation).users[0]
-    resting = PlaceOrder(
-        account=user.account,
-        participant=user.name,
-        symbol=symbol,
-        side=Side.BUY,
-        price=10,
-        qty=1,
-        tif=TimeInForce.GOOD_TILL_CANCEL,
-    )
-    old = trading.order_service.enter(resting).id
+    trading = world.trading
+    symbol = world.quiet().symbol
+
+    def bid(price: int, **terms: Any) -> str:
+        return place(world, 0, symbol, Side.BUY, price, **terms).id
+
+    old = bid(10)
     for _ in range(CHUNK_ROWS + 100):
-        trading.order_service.enter(
-            PlaceOrder(
-                account=user.account,
-                participant=user.name,
-                symbol=symbol,
-                side=Side.BUY,
-                price=9,
-                qty=1,
-                tif=TimeInForce.IMMEDIATE_OR_CANCEL,
-            )
-        )
+        bid(9, tif=TimeInForce.IMMEDIATE_OR_CANCEL)
     expected = b"".join(by_rest(world, DOWNLOADS[0]))
     assert csv_rows(expected)[old]["state"] == "ORDER_STATE_NEW"
     world.simulation.snapshot("before")
 
     def cancel() -> None:
-        trading.order_service.cancel(CancelOrder(accounts=(user.account,), order_id=old))
+        trading.order_service.cancel(CancelOrder(accounts=(world.account(),), order_id=old))
 
     def trade() -> None:
-        other = firm(world.simulation).users[1]
-        trading.order_service.enter(
-            PlaceOrder(
-                account=other.account,
-                participant=other.name,
-                symbol=symbol,
-                side=Side.SELL,
-                price=10,
-                qty=1,
-                tif=TimeInForce.DAY,
-            )
-        )
+        place(world, 1, symbol, Side.SELL, 10, tif=TimeInForce.DAY)
 
-    for meanwhile in (lambda: trading.order_service.enter(resting), trade, cancel):
+    for meanwhile in (lambda: bid(10), trade, cancel):
         world.simulation.restore("before")
         chunks = by_rest(world, DOWNLOADS[0])
         text = next(chunks)
@@ -282,8 +217,8 @@ def test_orders_are_those_of_the_moment_of_asking_whatever_happens_while_they_ar
 
 @both
 @every_download
-def test_a_journey_in_time_ends_a_download(world: Connection, download: Download, ask: Any) -> None:
-    trader(world).get("/v1/whoami")  # a token got later would be gone afterwards
+def test_a_journey_in_time_ends_a_download(world: Desk, download: Download, ask: Any) -> None:
+    world.trader().get("/v1/whoami")  # a token got later would be gone afterwards
     world.simulation.snapshot("before")
     chunks = ask(world, download)
     next(chunks)

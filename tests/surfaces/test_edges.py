@@ -16,25 +16,23 @@ from sim.cli.main import main
 from sim.core.catalogue.bounds import CONTRACTS, MONEY, REBATES, SEED, OutOfBounds
 from sim.core.model.refusals import Refusal
 from sim.core.service.rate_limits import LIMITS
-from sim.kernel.instants import parse_instant
 from sim.kernel.journal_reader import read_journal
 from sim.read.headless_run import run_scenario
 from sim.read.replay import NotAJournal, simulation_of
-from sim.run.client.client import Connection, connect
 from sim.world.format.yaml_tree import ScenarioError
-from tests.journeys import PERSON, firm, key, operate, trader
-from tests.oracles.test_page_sizes import LISTS, List, _retail
-from tests.oracles.worlds import world_of
+from tests.journeys import firm, trader
+from tests.kit import PERSON, Desk, begin
+from tests.spec.test_page_sizes import LISTS, List, _retail
 from tests.surfaces.test_bounds import SCENARIO, check_everything_works, fund, place, room
 
 UNLIMITED = ", ".join(f"{name}: off" for name in LIMITS)
 FREE = 'fees: {schedule: [{taker: "0", maker: "0"}]}'
 
 
-def begin(more: str = FREE, scenario: str = SCENARIO) -> Connection:
+def edge_world(more: str = FREE, scenario: str = SCENARIO) -> Desk:
     """The exchange of `test_bounds.py` with some more YAML."""
     text = f"{scenario}limits: {{{UNLIMITED}}}\n{more}\n"
-    return connect(Simulation(load_scenario(text), journal=io.BytesIO()))
+    return begin(text, journal=io.BytesIO())
 
 
 # ---- sums that trading, corrections and rewards add to
@@ -42,7 +40,7 @@ def begin(more: str = FREE, scenario: str = SCENARIO) -> Connection:
 
 def test_rebates_have_an_edge() -> None:
     """A quarter of a dollar for each contract at 0.50: ten billion after forty billion of them."""
-    edge = begin('fees: {schedule: [{taker: "0", maker: "-1"}]}')
+    edge = edge_world('fees: {schedule: [{taker: "0", maker: "-1"}]}')
     half = CONTRACTS.high // 2
     assert REBATES.high == half // 2
     for user in (0, 1):
@@ -61,33 +59,33 @@ def test_rebates_have_an_edge() -> None:
 
 def test_corrections_have_an_edge() -> None:
     """Who paid out what a market paid, and is then corrected, owes it: all money at most."""
-    edge = begin()
-    long, short = (user.account for user in firm(edge.simulation).users[:2])
+    edge = edge_world()
+    long, short = (user.account for user in edge.firm.users[:2])
     half = CONTRACTS.high // 2
     markets = ("edge", "second", "third")
     for symbol in markets[1:]:
-        edge.simulation.control("instrument.create", "", {"symbol": symbol, "state": "OPEN"})
+        edge.operate("instrument.create", symbol=symbol, state="OPEN")
     for symbol, contracts in zip(markets, (half, half, 100), strict=True):
         for user, cents in ((0, 1), (1, 99)):
             assert fund(edge, user, str(contracts * cents // 100)) == ""
         assert place(edge, 0, "buy", 1, contracts, symbol=symbol).status == 200
         assert place(edge, 1, "sell", 1, contracts, symbol=symbol).status == 200
-        operate(edge, "instrument.settle", symbol, price="1")
+        edge.settle(symbol, "1")
         assert fund(edge, 0, f"-{contracts}") == ""
 
     def held(account: str) -> int:
-        return edge.simulation.exchange.trading.ledger.balance(account) // 10**8
+        return edge.trading.ledger.balance(account) // 10**8
 
     assert (held(long), held(short)) == (0, 0)
     check_everything_works(edge)
     for symbol in markets[:2]:
-        operate(edge, "instrument.settle", symbol, price="0")
+        edge.settle(symbol, "0")
     assert (held(long), held(short)) == (-MONEY.high, MONEY.high)
     check_everything_works(edge)
     with pytest.raises(
         Refusal, match="too large a correction; money: from 0 to 40000000000 dollars"
     ):
-        edge.simulation.control("instrument.settle", "third", {"price": "0"})
+        edge.settle("third", "0")
     assert (held(long), held(short)) == (-MONEY.high, MONEY.high)
     check_everything_works(edge)
 
@@ -95,16 +93,16 @@ def test_corrections_have_an_edge() -> None:
 @pytest.mark.parametrize("beyond", [False, True])
 def test_rewards_that_the_exchange_cannot_hold_are_skipped(beyond: bool) -> None:
     """Two rewards of two days, which together are all the money there is room for, or a cent more."""
-    account, most = "firms/atlas-fcm/accounts/one", room(begin())
+    account, most = "firms/atlas-fcm/accounts/one", room(edge_world())
     amounts = {"2026-09-08": f"{most // 2}", "2026-09-09": f"{most - most // 2}.0{int(beyond)}"}
     rewards = ", ".join(
         f"{{account: {account}, date: {date}, reward: '{amount}', status: PENDING}}"
         for date, amount in amounts.items()
     )
     incentives = f"  incentives: [{{symbol: edge, rewards: [{rewards}]}}]\n"
-    edge = begin(scenario=SCENARIO + incentives)
+    edge = edge_world(scenario=SCENARIO + incentives)
     edge.advance("3d")
-    client = edge.retail(key(edge.simulation))
+    client = edge.customer()
     found = client.get("/v1/incentives/earnings").json()["rewards"]
     assert [one["status"] for one in found] == ["SKIPPED" if beyond else "PAID", "PAID"]
     (balance,) = client.get("/v1/account/balances").json()["balances"]
@@ -122,7 +120,7 @@ def test_a_seed_at_an_edge_runs_and_replays(seed: int) -> None:
         Simulation(load_scenario(SCENARIO), seed=seed, journal=io.BytesIO()),
     ):
         assert simulation.seed == seed
-        edge = connect(simulation)
+        edge = Desk(simulation)
         fund(edge, 0, "100")
         assert place(edge, 0, "buy", 40, 1).status == 200
         check_everything_works(edge)
@@ -138,7 +136,7 @@ def test_a_seed_beyond_an_edge_is_refused_wherever_it_is_given(
         load_scenario(f"{SCENARIO}seed: {seed}\n")
     with pytest.raises(OutOfBounds, match="seed: from 0 to 9223372036854775807"):
         Simulation(load_scenario(SCENARIO), seed=seed)
-    edge = begin()
+    edge = edge_world()
     with pytest.raises(OutOfBounds, match="seed"):
         edge.simulation.reset(seed)
     check_everything_works(edge)
@@ -161,14 +159,14 @@ def test_an_instrument_has_no_date_from_which_none_can_follow(name: str, date: s
     """In a scenario and in a control call, which once ended the run."""
     with pytest.raises(ScenarioError, match="year: from 1000 to 9000"):
         load_scenario(f"name: far\nworld: {{instruments: [{{symbol: far, {name}: '{date}'}}]}}\n")
-    edge = begin()
+    edge = edge_world()
     with pytest.raises(Refusal, match="year: from 1000 to 9000"):
         edge.simulation.control("instrument.create", "", {"symbol": "far", name: date})
     check_everything_works(edge)
 
 
 def test_an_instrument_may_last_until_the_year_9000_and_be_told_everywhere() -> None:
-    edge = begin()
+    edge = edge_world()
     terms = {
         "symbol": "far",
         "state": "OPEN",
@@ -176,11 +174,11 @@ def test_an_instrument_may_last_until_the_year_9000_and_be_told_everywhere() -> 
         "expiration": "9000-12-31",
         "schedule": [{"start": "00:00", "length": "24h"}],
     }
-    operate(edge, "instrument.create", **terms)
+    edge.operate("instrument.create", **terms)
     market = edge.gateway.get("/v1/market/slug/far").json()["market"]
     assert market["endDate"][:4] in ("9000", "9001")
     for path in ("/v1/refdata/instruments/far", "/v1/orderbook/far"):
-        assert trader(edge).get(path).status == 200
+        assert edge.trader().get(path).status == 200
     for path in ("/v1/markets?orderBy=endDate", "/v1/events?orderBy=startDate"):
         assert edge.gateway.get(path).status == 200
     check_everything_works(edge)
@@ -205,12 +203,12 @@ def test_a_date_that_no_run_can_use_is_found_before_the_run(text: str, words: st
 
 def test_what_was_announced_is_over_where_a_run_begins_later() -> None:
     text = f"{SCENARIO}maintenance: [{{begins: 2026-09-09, length: 30m}}]\n"
-    late = connect(Simulation(load_scenario(text), start=2_000_000_000 * 10**9))
+    late = Desk(Simulation(load_scenario(text), start=2_000_000_000 * 10**9))
     assert trader(late).get("/v1/whoami").status == 200
 
 
 def test_the_last_nanosecond_of_2199_is_an_instant_like_any_other() -> None:
-    edge = begin("clock: {start: 2199-12-31T23:59:00Z}\n" + FREE)
+    edge = edge_world("clock: {start: 2199-12-31T23:59:00Z}\n" + FREE)
     for user in (0, 1):
         assert fund(edge, user, "100") == ""
     check_everything_works(edge)
@@ -222,12 +220,12 @@ def test_the_last_nanosecond_of_2199_is_an_instant_like_any_other() -> None:
     assert place(edge, 1, "sell", 40, 1).status == 200
     check_everything_works(edge)
     # what is due afterwards never is
-    edge.simulation.control("maintenance.add", "", {"begins": "+1h", "length": "76701d"})
+    edge.operate("maintenance.add", begins="+1h", length="76701d")
     ending = {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_TIME", "goodTillTime": "2200-06-01T00:00:00Z"}
     assert place(edge, 0, "buy", 40, 1, **ending).status == 200
-    account = firm(edge.simulation).users[0].account
-    edge.simulation.control("account.fund", account, {"amount": "5", "source": "atlas-bank"})
-    edge.simulation.control("assumption.set", "engine.latency", {"value": "76701d"})
+    account = edge.account()
+    edge.operate("account.fund", account, amount="5", source="atlas-bank")
+    edge.assume("engine.latency", "76701d")
     assert place(edge, 0, "buy", 41, 1).status == 200
     check_everything_works(edge)
 
@@ -250,15 +248,13 @@ def test_orders_of_a_file_that_come_after_2199_are_a_mistake_of_the_start(
 
 
 @pytest.fixture(scope="module")
-def plain() -> Connection:
-    return world_of()
+def plain() -> Desk:
+    return begin(limits=False)
 
 
 @pytest.mark.parametrize("listed", LISTS, ids=lambda listed: listed.path)
 @pytest.mark.parametrize("size", ["2147483647", "2147483648", "9" * 30, "1.5", "-2147483649"])
-def test_the_size_of_a_page_is_a_number_of_32_bits(
-    plain: Connection, listed: List, size: str
-) -> None:
+def test_the_size_of_a_page_is_a_number_of_32_bits(plain: Desk, listed: List, size: str) -> None:
     client = listed.client(plain)
     given = {"account": firm(plain.simulation).users[0].account} if listed.ledger else {}
     if "/report/" in listed.path:
@@ -289,10 +285,10 @@ def test_the_size_of_a_page_is_a_number_of_32_bits(
 def test_waits_between_attempts_may_be_as_long_as_time(
     settings: dict[str, object], tries: int
 ) -> None:
-    edge = begin()
+    edge = edge_world()
     for name, value in {"webhook.breaker_threshold": 1_000_000_000, **settings}.items():
-        edge.simulation.control("assumption.set", name, {"value": value})
-    client = edge.exchange(firm(edge.simulation))
+        edge.assume(name, value)
+    client = edge.partner
     client.post("/v1/kyc/webhook", json={"webhook_url": "https://127.0.0.1:9/hook"})
     edge.receive = lambda post: 500
     assert client.post("/v1/kyc/start", json=PERSON).status == 200
@@ -305,7 +301,7 @@ def test_waits_between_attempts_may_be_as_long_as_time(
 
 
 def test_a_journal_with_a_seed_beyond_its_edge_is_no_journal() -> None:
-    edge = begin()
+    edge = edge_world()
     header, _ = read_journal(io.BytesIO(edge.simulation.journal.file.getvalue()))
     from zlib import crc32
 
@@ -375,5 +371,5 @@ def test_an_order_of_the_world_is_over_where_a_run_begins_after_its_end(
     start: str, bids: int
 ) -> None:
     text = ORDERS % 'price: "0.3", qty: "1", tif: gtt, good_till: 2026-09-10'
-    world = connect(Simulation(load_scenario(text), start=parse_instant(start)))
-    assert len(trader(world).get("/v1/orderbook/mine").json()["bids"]) == bids
+    world = begin(text, start=start)
+    assert len(world.book("mine")["bids"]) == bids

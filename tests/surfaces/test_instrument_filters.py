@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sim.run.client.client import Connection
-from tests.journeys import trader
+from tests.kit import Desk
 
 SYMBOLS = [
     "aec-nfl-dal-phi-2026-09-10",
@@ -17,11 +16,11 @@ SYMBOLS = [
 ]
 
 
-def found(world: Connection, **asked: object) -> list[str]:
+def found(world: Desk, **asked: object) -> list[str]:
     """Symbols of every page."""
     symbols, token = [], ""
     while True:
-        answer = trader(world).post(
+        answer = world.trader().post(
             "/v1/refdata/instruments", json={"pageSize": 1000, "pageToken": token, **asked}
         )
         assert answer.status == 200, answer
@@ -34,9 +33,9 @@ def found(world: Connection, **asked: object) -> list[str]:
 @pytest.mark.spec("S4.3-13")
 @pytest.mark.parametrize("symbol", SYMBOLS)
 @pytest.mark.long
-def test_the_metadata_of_an_instrument_finds_it(world: Connection, symbol: str) -> None:
+def test_the_metadata_of_an_instrument_finds_it(world: Desk, symbol: str) -> None:
     row = (
-        trader(world)
+        world.trader()
         .post("/v1/refdata/instruments", json={"symbols": [symbol]})
         .json()["instruments"][0]
     )
@@ -58,7 +57,7 @@ def test_the_metadata_of_an_instrument_finds_it(world: Connection, symbol: str) 
 
 
 @pytest.mark.spec("S4.3-13")
-def test_the_game_of_an_event_finds_its_instruments(world: Connection) -> None:
+def test_the_game_of_an_event_finds_its_instruments(world: Desk) -> None:
     event = world.gateway.get("/v1/events/slug/nfl-dal-phi-2026-09-10").json()["event"]
     assert sorted(found(world, gameId=event["gameId"])) == sorted(
         market["slug"] for market in event["markets"]
@@ -69,13 +68,11 @@ def test_the_game_of_an_event_finds_its_instruments(world: Connection) -> None:
 @pytest.mark.parametrize(
     "column", ["instrument_product", "outcome_type", "event_subcategory", "event_id"]
 )
-def test_some_columns_fail_as_documented_until_the_quirk_is_off(
-    world: Connection, column: str
-) -> None:
+def test_some_columns_fail_as_documented_until_the_quirk_is_off(world: Desk, column: str) -> None:
     """Exchange facts §2.4."""
     symbol = SYMBOLS[0]
     row = (
-        trader(world)
+        world.trader()
         .post("/v1/refdata/instruments", json={"symbols": [symbol]})
         .json()["instruments"][0]
     )
@@ -83,7 +80,7 @@ def test_some_columns_fail_as_documented_until_the_quirk_is_off(
         "pageSize": 1000,
         "filter": {"whereClause": f"{column} = '{row['metadata'][column]}' AND state = 'OPEN'"},
     }
-    answer = trader(world).post("/v1/refdata/instruments", json=clause)
+    answer = world.trader().post("/v1/refdata/instruments", json=clause)
     if column == "event_id":
         assert (answer.status, answer.json()["instruments"]) == (200, [])
     else:
@@ -91,7 +88,7 @@ def test_some_columns_fail_as_documented_until_the_quirk_is_off(
             500,
             {"code": 13, "message": "internal error", "details": []},
         )
-    world.simulation.control("quirk.set", "instrument_columns_fail", {"value": "never"})
-    found = trader(world).post("/v1/refdata/instruments", json=clause).json()["instruments"]
+    world.quirk("instrument_columns_fail", "never")
+    found = world.trader().post("/v1/refdata/instruments", json=clause).json()["instruments"]
     assert symbol in [one["symbol"] for one in found]
     assert {one["metadata"][column] for one in found} == {row["metadata"][column]}

@@ -11,9 +11,8 @@ import pytest
 
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import NS_PER_MS
-from sim.run.client.client import Connection, Http
-from tests.journeys import retail_order
-from tests.oracles.worlds import world_of
+from sim.run.client.client import Http
+from tests.kit import Desk, begin, retail_order
 
 STEPS, STEP_MS = 12, 100
 MARKETS = (
@@ -59,7 +58,7 @@ def act(luck: Random, client: Http, markets: list[Instrument]) -> str:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_a_read_that_trails_shows_what_was_shown_that_long_ago(seed: int) -> None:
-    world, luck = world_of(MARKETS), Random(seed)
+    world, luck = begin(more=MARKETS, limits=False), Random(seed)
     sim = world.simulation
     sim.control("preset.set", "", {"name": "ideal"})
     slugs = ["a", "b"]
@@ -87,7 +86,7 @@ def test_a_read_that_trails_shows_what_was_shown_that_long_ago(seed: int) -> Non
             assert seen == were, (seed, ago, more)
 
 
-def two_accounts(world: Connection) -> list[Any]:
+def two_accounts(world: Desk) -> list[Any]:
     """Keys of two accounts."""
-    keys = {key.account: key for key in world.simulation.exchange.firms.api_keys()}
+    keys = {key.account: key for key in world.core.firms.api_keys()}
     return list(keys.values())[:2]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Any
 
 import pytest
 
-from sim.run.client.client import Connection
-from tests.journeys import account, order, quiet, trader
+from sim.core.model.instrument import Instrument
+from tests.kit import Desk
+
+LEDGERS = ("/v1/positions/ledger", "/v1/funding/balance-ledger")
 
 
 def camel(name: str) -> str:
@@ -18,41 +19,28 @@ def camel(name: str) -> str:
 
 
 @pytest.mark.spec("S4.3-17", "S4.3-18")
-@pytest.mark.parametrize("path", ["/v1/positions/ledger", "/v1/funding/balance-ledger"])
+@pytest.mark.parametrize("path", LEDGERS)
 def test_a_ledger_file_holds_the_rows_of_its_pages_word_for_word(
-    world: Connection, path: str
+    world: Desk, instrument: Instrument, path: str
 ) -> None:
     """Enumerations too: what JSON calls DEPOSIT is DEPOSIT in the file."""
-    sim, instrument = world.simulation, quiet(world.simulation)
-    client, other = trader(world), trader(world, 1)
-    assert (
-        other.post(
-            "/v1/trading/orders", json=order(instrument, "sell", 40, 3, account=account(world, 1))
-        ).status
-        == 200
-    )
-    assert (
-        client.post(
-            "/v1/trading/orders", json=order(instrument, "buy", 40, 2, account=account(world, 0))
-        ).status
-        == 200
-    )
-    asked = {"account": account(world, 0)}
-    rows: list[dict[str, Any]] = client.get(path, params=asked).json()["entries"]
+    world.trade(instrument, 40, 2)
+    client, asked = world.trader(), {"account": world.account()}
+    rows = client.get(path, params=asked).json()["entries"]
     answer = client.get(f"{path}/download", params=asked)
-    told = [
+    assert answer.reply.content_type.startswith("text/csv")
+    assert rows == [
         {camel(name): text for name, text in row.items()}
         for row in csv.DictReader(io.StringIO(answer.body.decode()))
     ]
-    assert rows and told == rows
-    assert sim.exchange.trading.positions.net(account(world, 0), instrument.symbol)
+    assert rows and world.net(instrument)
+    assert client.get(path).status == 400  # of no account
 
 
 @pytest.mark.spec("S4.3-17", "S4.3-18")
-@pytest.mark.parametrize("path", ["/v1/positions/ledger", "/v1/funding/balance-ledger"])
-def test_a_ledger_file_without_rows_is_an_empty_body(world: Connection, path: str) -> None:
+@pytest.mark.parametrize("path", LEDGERS)
+def test_a_ledger_file_without_rows_is_an_empty_body(world: Desk, path: str) -> None:
     """P24."""
-    answer = trader(world).get(
-        f"{path}/download", params={"account": account(world, 0), "endTime": "2026-05-02T00:00:00Z"}
-    )
+    asked = {"account": world.account(), "endTime": "2026-05-02T00:00:00Z"}
+    answer = world.trader().get(f"{path}/download", params=asked)
     assert (answer.status, answer.body) == (200, b"")

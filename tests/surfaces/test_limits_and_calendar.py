@@ -17,15 +17,15 @@ from sim.contract import changelog
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant, minutes, parse_instant
 from sim.run.actors.operator.views import view as read_view
-from sim.run.client.client import Connection, Response, RpcError, connect
-from tests.journeys import enter, firm, key, operate, quiet, rpc_trader, trader
+from sim.run.client.client import Response
+from tests.kit import Desk, begin
 
 Call = Callable[[], Response]
 
 
-def at(start: str, **settings: Any) -> Connection:
+def at(start: str, **settings: Any) -> Desk:
     """The quickstart, begun at another instant."""
-    return connect(Simulation(load_scenario("quickstart"), start=parse_instant(start), **settings))
+    return Desk(Simulation(load_scenario("quickstart"), start=parse_instant(start), **settings))
 
 
 def until_refused(call: Call, most: int) -> tuple[int, Response]:
@@ -43,15 +43,13 @@ def until_refused(call: Call, most: int) -> tuple[int, Response]:
 @pytest.mark.spec("S0-2")
 def test_each_environment_has_its_own_credentials_and_refuses_those_of_another() -> None:
     worlds = {
-        name: connect(
-            Simulation(load_scenario(f"name: {name}\nextends: quickstart\nenvironment: {name}\n"))
-        )
+        name: begin(f"name: {name}\nextends: quickstart\nenvironment: {name}\n")
         for name in ("development", "pre-production", "production")
     }
     for name, world in worlds.items():
-        mine = firm(world.simulation)
+        mine = world.firm
         assert world.exchange(mine).get("/v1/whoami").status == 200
-        assert world.retail(key(world.simulation)).get("/v1/orders/open").status == 200
+        assert world.customer().get("/v1/orders/open").status == 200
         assert (
             world.exchange(mine).get("/v1/whoami").json()["audience"]
             == f"https://api.{name}.sandbox.test"
@@ -59,26 +57,15 @@ def test_each_environment_has_its_own_credentials_and_refuses_those_of_another()
         for other_name, other in worlds.items():
             if other_name == name:
                 continue
-            refused = other.token(
-                firm(other.simulation),
-                client_assertion=world.assertion(mine),
-                client_id=mine.client_id,
-            )
+            assertion = world.assertion(mine)
+            refused = other.token(other.firm, client_assertion=assertion, client_id=mine.client_id)
             assert (refused.status, refused.json()["error"]) == (401, "invalid_client")
-            headers = world.bearer(mine)
-            assert (
-                other.simulation.rest(
-                    "exchange", "GET", "/v1/whoami", "", headers, b""
-                ).reply.status
-                == 401
-            )  # type: ignore[union-attr]
-            signed = world.retail_headers(key(world.simulation), "GET", "/v1/orders/open")
-            assert (
-                other.simulation.rest(
-                    "retail", "GET", "/v1/orders/open", "", signed, b""
-                ).reply.status
-                == 401
-            )  # type: ignore[union-attr]
+            signed = world.retail_headers(world.keys[0], "GET", "/v1/orders/open")
+            for plane, path, headers in (
+                ("exchange", "/v1/whoami", world.bearer(mine)),
+                ("retail", "/v1/orders/open", signed),
+            ):
+                assert other.raw(plane, "GET", path, headers).status == 401
 
 
 @pytest.mark.spec("S0-2")
@@ -91,88 +78,21 @@ world:
   firms: [{name: firms/stray, client_id: stray, key: spare-1, environment: pre-production, users: [{name: u}]}]
   api_keys: [{key_id: stray-key, account: firms/retail/accounts/5c1e90d2, environment: development}]
 """
-    world = connect(Simulation(load_scenario(text)))
-    stray = next(
-        found for found in world.simulation.exchange.firms.all() if found.client_id == "stray"
-    )
+    world = begin(text)
+    stray = next(found for found in world.core.firms.all() if found.client_id == "stray")
     refused = world.token(stray)
     assert (refused.status, refused.json()["error"]) == (401, "invalid_client")
-    stray_key = next(
-        found for found in world.simulation.exchange.firms.api_keys() if found.key_id == "stray-key"
-    )
+    stray_key = next(found for found in world.core.firms.api_keys() if found.key_id == "stray-key")
     assert world.retail(stray_key).get("/v1/orders/open").status == 401
 
 
 # ---- rate limits
 
 
-@pytest.mark.spec("S7.2-1", "S8-1", "S7.1-8")
-def test_the_retail_api_answers_twenty_calls_a_second_per_key(world: Connection) -> None:
-    """R1, R5."""
-    client = world.retail(key(world.simulation))
-    count, refused = until_refused(lambda: client.get("/v1/orders/open"), 25)
-    assert count == 20
-    assert refused.json() == {"status": 429, "message": "Too Many Requests"}
-    assert refused.headers["retry-after"] == "1"
-    other = next(
-        found
-        for found in world.simulation.exchange.firms.api_keys()
-        if found.account != key(world.simulation).account
-    )
-    assert world.retail(other).get("/v1/orders/open").status == 200
-    world.advance("1s")
-    assert until_refused(lambda: client.get("/v1/orders/open"), 25)[0] == 20
-
-
-@pytest.mark.spec("S8-1")
-def test_public_calls_are_counted_per_address(world: Connection) -> None:
-    def call(peer: str) -> int:
-        reply = world.simulation.rest("gateway", "GET", "/v2/leagues", "", {}, b"", peer=peer).reply
-        assert reply is not None
-        return reply.status
-
-    assert [call("10.0.0.1") for _ in range(21)] == [200] * 20 + [429]
-    assert call("10.0.0.2") == 200
-
-
-@pytest.mark.spec("S8-1")
-@pytest.mark.parametrize("path", ["/v1/incentives", "/v1/incentives/earnings"])
-def test_incentive_calls_are_five_a_second(world: Connection, path: str) -> None:
-    client = world.retail(key(world.simulation))
-    count, refused = until_refused(lambda: client.get(path), 8)
-    assert (count, refused.json()["message"]) == (5, "Too Many Requests")
-    world.advance("1s")
-    assert client.get(path).status == 200
-
-
-@pytest.mark.spec("S8-2", "S7.2-2")
-@pytest.mark.parametrize(
-    "path", ["/v1/positions/ledger/download", "/v1/funding/balance-ledger/download"]
-)
-def test_a_firm_downloads_five_ledgers_a_minute(world: Connection, path: str) -> None:
-    """§8; with `limits.extra` in the published pace, one in twelve seconds (R2)."""
-    first = firm(world.simulation)
-    client = world.exchange(first, first.users[0].name)
-    call: Call = lambda: client.get(path, params={"account": first.users[0].account})  # noqa: E731
-    count, refused = until_refused(call, 8)
-    assert (count, refused.json()["code"], refused.headers["retry-after"]) == (5, 8, "12")
-    assert (
-        "rung=endpoint" in refused.json()["message"]
-        and "retry after 12s" in refused.json()["message"]
-    )
-    world.advance("60s")
-    world.simulation.control("assumption.set", "limits.extra", {"value": True})
-    assert until_refused(call, 2)[0] == 1
-    world.advance("12s")
-    assert until_refused(call, 2)[0] == 1
-
-
 @pytest.mark.spec("S8-3")
-def test_exchange_rest_is_a_hundred_a_second_averaged_over_a_minute_per_firm(
-    world: Connection,
-) -> None:
-    client = world.exchange(firm(world.simulation))
-    symbol = quiet(world.simulation).symbol
+def test_exchange_rest_is_a_hundred_a_second_averaged_over_a_minute_per_firm(world: Desk) -> None:
+    client = world.partner
+    symbol = world.quiet().symbol
     call: Call = lambda: client.get(f"/v1/orderbook/{symbol}/bbo")  # noqa: E731
     count, refused = until_refused(call, 6100)
     assert count == 6000  # a burst may use the whole minute at once
@@ -180,8 +100,8 @@ def test_exchange_rest_is_a_hundred_a_second_averaged_over_a_minute_per_firm(
     assert 1 <= int(refused.headers["retry-after"]) <= 60
     other = next(
         found
-        for found in world.simulation.exchange.firms.all()
-        if found.client_id and found.name != firm(world.simulation).name
+        for found in world.core.firms.all()
+        if found.client_id and found.name != world.firm.name
     )
     assert world.exchange(other).get("/v1/whoami").status == 200
     world.advance("61s")
@@ -198,24 +118,22 @@ world:
   firms: [{name: firms/atlas, limits: {search_reports: 40}}]
   api_keys: [{key_id: generous-key, account: firms/retail/accounts/5c1e90d2, limits: {incentives: 8}}]
 """
-    world = connect(Simulation(load_scenario(text)))
-    symbol = quiet(world.simulation).symbol
-    search: Call = lambda: trader(world).post("/v1/report/trades/search", json={"symbol": symbol})  # noqa: E731
-    stats: Call = lambda: trader(world).post("/v1/report/trades/stats", json={"symbol": symbol})  # noqa: E731
+    world = begin(text)
+    symbol = world.quiet().symbol
+    search: Call = lambda: world.trader().post("/v1/report/trades/search", json={"symbol": symbol})  # noqa: E731
+    stats: Call = lambda: world.trader().post("/v1/report/trades/stats", json={"symbol": symbol})  # noqa: E731
     assert until_refused(search, 50)[0] == 40
     assert until_refused(stats, 100)[0] == 90
-    client = world.retail(key(world.simulation))
+    client = world.retail(world.core.firms.api_keys()[0])
     assert {client.get("/v1/orders/open").status for _ in range(60)} == {200}
     generous = next(
-        found
-        for found in world.simulation.exchange.firms.api_keys()
-        if found.key_id == "generous-key"
+        found for found in world.core.firms.api_keys() if found.key_id == "generous-key"
     )
     assert until_refused(lambda: world.retail(generous).get("/v1/incentives"), 12)[0] == 8
     assert until_refused(lambda: client.get("/v1/incentives"), 12)[0] == 5
     other = next(
         found
-        for found in world.simulation.exchange.firms.all()
+        for found in world.core.firms.all()
         if found.client_id and found.name != "firms/atlas" and len(found.scopes) > 4
     )
     assert (
@@ -248,10 +166,10 @@ def test_the_weekly_window_of_each_era_stops_retail_and_exchange_and_nothing_els
 ) -> None:
     """W1."""
     world = at(start)
-    retail, exchange = world.retail(key(world.simulation)), world.exchange(firm(world.simulation))
+    retail, exchange = world.customer(), world.partner
 
     def statuses() -> list[int]:
-        rpc = world.rpc(firm(world.simulation)).raw("/exchange.v1.AccountsAPI/GetWhoAmI", b"").code
+        rpc = world.rpc_partner.raw("/exchange.v1.AccountsAPI/GetWhoAmI", b"").code
         return [
             retail.get("/v1/orders/open").status,
             exchange.get("/v1/whoami").status,
@@ -276,15 +194,15 @@ name: announced
 extends: quickstart
 maintenance: [{begins: 2026-09-08T20:00:00-04:00, length: 30m}]
 """
-    world = connect(Simulation(load_scenario(text)))
-    exchange = world.exchange(firm(world.simulation))
+    world = begin(text)
+    exchange = world.partner
     world.advance_to("2026-09-08T20:00:00-04:00")
     assert exchange.get("/v1/whoami").status == 503
     world.advance("30m")
     assert exchange.get("/v1/whoami").status == 200
-    instrument = quiet(world.simulation)
-    enter(world, instrument, "buy", 30, 1)
-    added = operate(world, "maintenance.add", length="10m").value
+    instrument = world.quiet()
+    world.enter(instrument, "buy", 30, 1)
+    added = world.operate("maintenance.add", length="10m").value
     world.advance("0s")
     assert exchange.get("/v1/whoami").status == 503
     assert added == {
@@ -293,15 +211,12 @@ maintenance: [{begins: 2026-09-08T20:00:00-04:00, length: 30m}]
         "ends": "2026-09-09T00:40:00Z",
     }
     world.advance("10m")
-    assert trader(world).get("/v1/trading/orders/open").json()["orders"] == []
-    later = world.simulation.control(
-        "maintenance.add", "", {"begins": "+1h", "length": "10m"}
-    ).value
-    assert isinstance(later, dict)
+    assert world.trader().get("/v1/trading/orders/open").json()["orders"] == []
+    later = world.operate("maintenance.add", begins="+1h", length="10m").value
     assert later["name"] in [
         row["name"] for row in read_view(world.simulation.engine, "maintenance")["maintenance"]
     ]  # type: ignore[index]
-    world.simulation.control("maintenance.cancel", later["name"], {})
+    world.operate("maintenance.cancel", later["name"])
     world.advance("65m")
     assert exchange.get("/v1/whoami").status == 200
 
@@ -315,12 +230,12 @@ def test_from_the_window_of_the_sixteenth_of_july_old_executions_are_empty_and_t
 ):
     """R10."""
     world = at("2026-07-08T14:00:00-04:00")
-    instrument = quiet(world.simulation)
-    placed = enter(world, instrument, "buy", 40, 5).json()["orderId"]
-    enter(world, instrument, "sell", 40, 5, user=1)
+    instrument = world.quiet()
+    placed = world.enter(instrument, "buy", 40, 5).json()["orderId"]
+    world.enter(instrument, "sell", 40, 5, user=1)
 
     def found() -> tuple[int, int, int]:
-        client = trader(world)
+        client = world.trader()
         rows = [
             client.post(
                 f"/v1/report/{what}/search", json={"symbol": instrument.symbol, "accounts": []}
@@ -338,21 +253,15 @@ def test_from_the_window_of_the_sixteenth_of_july_old_executions_are_empty_and_t
 
     executions, orders, trades = found()
     assert executions >= 2 and orders == 1 and trades == 1
-    exec_id = (
-        trader(world)
-        .post("/v1/report/executions/search", json={"symbol": instrument.symbol})
-        .json()["executions"][0]["id"]
-    )
+    exec_id = world.search("executions", symbol=instrument.symbol)[0]["id"]
     world.advance_to("2026-07-16T01:00:00-04:00")
     assert found() == (executions, 1, 1)
     world.advance_to("2026-07-16T06:00:01-04:00")
     assert found() == (0, 1, 1)
-    assert trader(world).get(f"/v1/report/executions/{exec_id}").status == 404
-    assert trader(world).get(f"/v1/report/orders/{placed}").status == 200
+    assert world.trader().get(f"/v1/report/executions/{exec_id}").status == 404
+    assert world.trader().get(f"/v1/report/orders/{placed}").status == 200
     positions = (
-        trader(world)
-        .get("/v1/positions", params={"name": firm(world.simulation).users[0].account})
-        .json()["positions"]
+        world.trader().get("/v1/positions", params={"name": world.account()}).json()["positions"]
     )
     assert instrument.symbol in [row["symbol"] for row in positions]
     world.advance_to("2026-10-15T06:00:01-04:00")
@@ -363,7 +272,7 @@ def test_from_the_window_of_the_sixteenth_of_july_old_executions_are_empty_and_t
 
 
 @pytest.mark.spec("S9-1")
-def test_paths_carry_v1_and_v2_for_leagues(world: Connection) -> None:
+def test_paths_carry_v1_and_v2_for_leagues(world: Desk) -> None:
     for operation in world.simulation.contract.operations:
         issuer = operation.planes == ("auth",)
         begins = ("/oauth/", "/.well-known/") if issuer else ("/v1/", "/v1beta1/", "/v2/")
@@ -427,20 +336,4 @@ def test_what_a_release_announces_is_what_the_interface_does() -> None:
             )
             assert [market["feeCoefficient"] for market in shown] == [coefficient]
     world = at(f"{effective[32]}T12:00:00-04:00")
-    assert world.rpc(firm(world.simulation)).call(
-        "HealthAPI.HealthCheck", wire.HealthCheckRequest()
-    )
-
-
-def test_a_rate_limited_rpc_says_so_with_code_8(world: Connection) -> None:
-    """R5."""
-    client = rpc_trader(world)
-    with pytest.raises(RpcError) as refused:
-        for _ in range(10):
-            client.call("RefDataAPI.ListSymbols", wire.ListSymbolsRequest())
-    assert refused.value.code == 8
-    assert (
-        "ListSymbols" in refused.value.message
-        and "endpoint" in refused.value.message
-        and "retry after" in refused.value.message
-    )
+    assert world.rpc_partner.call("HealthAPI.HealthCheck", wire.HealthCheckRequest())

@@ -18,90 +18,81 @@ from sim.core.catalogue.observations import READINGS
 from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import NS_PER_S
 from sim.run.actors.operator import views
-from sim.run.client.client import Connection, Stream
-from tests.journeys import firm, key, operate, quiet, trader
+from sim.run.client.client import Stream
+from tests.journeys import firm, quiet
+from tests.kit import Desk
 
 PUBLIC = "/v1/markets", "/v1/events", "/v1/search"
 
 
-def unsigned(world: Connection, path: str) -> tuple[int, str, bytes]:
+def unsigned(world: Desk, path: str) -> tuple[int, str, bytes]:
     """Status, content type and body of a retail call without any header."""
-    outcome = world.simulation.rest("retail", "GET", path.partition("?")[0], "", {}, b"")
-    return outcome.reply.status, outcome.reply.content_type, outcome.reply.body
+    answer = world.raw("retail", "GET", path.partition("?")[0])
+    return answer.status, answer.reply.content_type, answer.body
 
 
 @pytest.mark.spec("S5.2-1")
 @pytest.mark.observed("retail.key_first")
-def test_without_a_key_every_retail_path_is_401_in_plain_text(world: Connection) -> None:
+def test_without_a_key_every_retail_path_is_401_in_plain_text(world: Desk) -> None:
     for path in ("/v1/account/balances", "/v1/markets", "/v1/nothing-of-this-kind", "/"):
         assert unsigned(world, path) == (401, "text/plain", b"Missing required API key headers")
     status, content_type, body = unsigned(world, "/v1/health")
     assert (status, content_type, json.loads(body)) == (200, "application/json", {"status": "ok"})
-    assert world.retail(key(world.simulation)).get("/v1/nothing-of-this-kind").status == 404
+    assert world.customer().get("/v1/nothing-of-this-kind").status == 404
 
 
 @pytest.mark.spec("S8-1")
 @pytest.mark.observed("retail.key_first")
-def test_unsigned_retail_calls_count_against_their_address(world: Connection) -> None:
+def test_unsigned_retail_calls_count_against_their_address(world: Desk) -> None:
     seen = [unsigned(world, "/v1/account/balances")[0] for _ in range(22)]
     assert seen == [401] * 20 + [429] * 2
     assert unsigned(world, "/v1/health")[0] == 429
-    assert world.retail(key(world.simulation)).get("/v1/account/balances").status == 200
+    assert world.customer().get("/v1/account/balances").status == 200
 
 
 @pytest.mark.parametrize("path", PUBLIC)
 @pytest.mark.observed("retail.catalogue")
-def test_the_retail_host_serves_the_catalogue_to_signed_callers(
-    world: Connection, path: str
-) -> None:
+def test_the_retail_host_serves_the_catalogue_to_signed_callers(world: Desk, path: str) -> None:
     params = {"limit": "2", "query": "a", "marketTypes": "moneyline"}
-    signed = world.retail(key(world.simulation)).get(path, params=params)
+    signed = world.customer().get(path, params=params)
     assert signed.status == 200 and signed.json() == world.gateway.get(path, params=params).json()
 
 
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.observed("retail.timestamp_tolerance")
-def test_a_timestamp_may_be_older_in_observed(world: Connection, reading: str) -> None:
+def test_a_timestamp_may_be_older_in_observed(world: Desk, reading: str) -> None:
     world.simulation.control("reading.set", "", {"name": reading})
-    headers = world.retail_headers(key(world.simulation), "GET", "/v1/account/balances")
+    path = "/v1/account/balances"
+    headers = world.retail_headers(world.keys[0], "GET", path)
     statuses = []
     for wait in ("29s", "2s", "148s", "2s"):
         world.advance(wait)
-        outcome = world.simulation.rest("retail", "GET", "/v1/account/balances", "", headers, b"")
-        statuses.append(outcome.reply.status)
+        statuses.append(world.raw("retail", "GET", path, headers).status)
     assert statuses == ([200, 401, 401, 401] if reading == "documented" else [200, 200, 200, 401])
-    world.simulation.control("assumption.set", "auth.timestamp_tolerance", {"value": "1s"})
-    headers = world.retail_headers(key(world.simulation), "GET", "/v1/account/balances")
+    world.assume("auth.timestamp_tolerance", "1s")
+    headers = world.retail_headers(world.keys[0], "GET", path)
     world.advance("2s")
-    outcome = world.simulation.rest("retail", "GET", "/v1/account/balances", "", headers, b"")
-    assert outcome.reply.status == 401
+    assert world.raw("retail", "GET", path, headers).status == 401
 
 
 @pytest.mark.spec("S5.2-1")
 @pytest.mark.observed("retail.signed_path")
-def test_a_signature_covers_the_path_without_its_query(world: Connection) -> None:
-    query = "limit=1"
-    for signed, status in (
-        ("/v1/portfolio/activities", 200),
-        (f"/v1/portfolio/activities?{query}", 401),
-    ):
-        api_key = key(world.simulation)
-        headers = world.retail_headers(api_key, "GET", "/v1/portfolio/activities")
-        secret = world.simulation.world.parties.secrets[api_key.key_id]
-        signer = Ed25519PrivateKey.from_private_bytes(base64.b64decode(secret)[:32])
+def test_a_signature_covers_the_path_without_its_query(world: Desk) -> None:
+    query, path, api_key = "limit=1", "/v1/portfolio/activities", world.keys[0]
+    secret = world.simulation.world.parties.secrets[api_key.key_id]
+    signer = Ed25519PrivateKey.from_private_bytes(base64.b64decode(secret)[:32])
+    for signed, status in ((path, 200), (f"{path}?{query}", 401)):
+        headers = world.retail_headers(api_key, "GET", path)
         signature = signer.sign(f"{headers['x-pm-timestamp']}GET{signed}".encode())
         headers["x-pm-signature"] = base64.b64encode(signature).decode()
-        outcome = world.simulation.rest(
-            "retail", "GET", "/v1/portfolio/activities", query, headers, b""
-        )
-        assert outcome.reply.status == status
+        assert world.raw("retail", "GET", path, headers, query=query).status == status
 
 
 # ---- sockets
 
 
-def listening(world: Connection, kind: str, slugs: list[str], **more: Any) -> Stream:
-    socket = world.web_socket(key(world.simulation), "/v1/ws/markets")
+def listening(world: Desk, kind: str, slugs: list[str], **more: Any) -> Stream:
+    socket = world.web_socket(world.keys[0], "/v1/ws/markets")
     asked = {"requestId": "all", "subscriptionType": f"SUBSCRIPTION_TYPE_{kind}", **more}
     socket.send(json.dumps({"subscribe": {**asked, "marketSlugs": slugs}}).encode())
     return socket
@@ -110,18 +101,15 @@ def listening(world: Connection, kind: str, slugs: list[str], **more: Any) -> St
 @pytest.mark.spec("S4.2-15")
 @pytest.mark.parametrize("debounced", [False, True])
 @pytest.mark.observed("sockets.every_market")
-def test_a_subscription_without_slugs_follows_every_market(
-    world: Connection, debounced: bool
-) -> None:
+def test_a_subscription_without_slugs_follows_every_market(world: Desk, debounced: bool) -> None:
     everything = listening(world, "MARKET_DATA", [], responsesDebounced=debounced)
     trades = listening(world, "TRADE", [])
     first = {frame["marketData"]["marketSlug"] for frame in everything.take()}
     assert len(first) > 10
-    slugs = [quiet(world.simulation).symbol, sorted(first)[0]]
+    slugs = [world.quiet().symbol, sorted(first)[0]]
     for slug in slugs:
         for who, side in (("maker", "sell"), ("taker", "buy")):
-            order = {"as": who, "symbol": slug, "side": side, "price": "0.99", "qty": "1"}
-            operate(world, "order.place", **order)
+            world.place_as(who, slug, side, "0.99")
     world.advance("1s")
     followed = {frame["marketData"]["marketSlug"] for frame in everything.take()}
     assert set(slugs) <= followed
@@ -131,7 +119,7 @@ def test_a_subscription_without_slugs_follows_every_market(
 @pytest.mark.spec("S4.2-15")
 @pytest.mark.observed("sockets.every_market")
 def test_a_subscription_without_slugs_begins_with_the_same_markets_whoever_read_or_went_back(
-    world: Connection,
+    world: Desk,
 ) -> None:
     sim = world.simulation
     traded = quiet(sim).symbol
@@ -142,8 +130,7 @@ def test_a_subscription_without_slugs_begins_with_the_same_markets_whoever_read_
         and sim.exchange.trading.state(instrument.symbol) is InstrumentState.OPEN
     )
     for who, side in (("maker", "sell"), ("taker", "buy")):
-        order = {"as": who, "symbol": traded, "side": side, "price": "0.99", "qty": "1"}
-        world.absorb(sim.control("order.place", "", order))
+        world.place_as(who, traded, side, "0.99")
     sim.snapshot("traded")
 
     def begun() -> set[str]:
@@ -162,22 +149,22 @@ def test_a_subscription_without_slugs_begins_with_the_same_markets_whoever_read_
 
 
 @pytest.mark.observed("sockets.unsubscribed")
-def test_the_end_of_a_subscription_is_acknowledged(world: Connection) -> None:
-    socket = listening(world, "TRADE", [quiet(world.simulation).symbol])
+def test_the_end_of_a_subscription_is_acknowledged(world: Desk) -> None:
+    socket = listening(world, "TRADE", [world.quiet().symbol])
     socket.take()
     socket.send(b'{"unsubscribe":{"requestId":"all"}}')
     assert socket.take() == [{"requestId": "all", "unsubscribed": True}]
 
 
 @pytest.mark.observed("sockets.per_key")
-def test_a_key_may_have_many_sockets_unless_a_limit_is_set(world: Connection) -> None:
-    world.simulation.control("assumption.set", "limits.extra", {"value": "true"})
+def test_a_key_may_have_many_sockets_unless_a_limit_is_set(world: Desk) -> None:
+    world.assume("limits.extra", "true")
     sockets = [listening(world, "TRADE", []) for _ in range(12)]
     assert all(socket.end is None for socket in sockets)
-    world.simulation.control("assumption.set", "retail.sockets_per_key", {"value": 12})
+    world.assume("retail.sockets_per_key", 12)
     refused = world.simulation.open(
         "/v1/ws/markets",
-        world.retail_headers(key(world.simulation), "GET", "/v1/ws/markets"),
+        world.retail_headers(world.keys[0], "GET", "/v1/ws/markets"),
         b"",
         web_socket=True,
     )
@@ -219,7 +206,7 @@ def test_answers_can_be_traced_and_books_cached(exchange: Any) -> None:
 
 
 @pytest.mark.observed("gateway.paths")
-def test_old_paths_of_the_gateway_answer(world: Connection) -> None:
+def test_old_paths_of_the_gateway_answer(world: Desk) -> None:
     gateway = world.gateway
     assert gateway.get("/v1/tags").json() == gateway.get("/v2/tags").json()
     series = gateway.get("/v1/series").json()["series"][0]["id"]
@@ -235,7 +222,7 @@ def test_old_paths_of_the_gateway_answer(world: Connection) -> None:
 @pytest.mark.parametrize("preset", ["ideal", "realistic"])
 @pytest.mark.observed("limits.published")
 def test_published_limits_are_counted_where_they_are_off_and_enforced_in_presets(
-    world: Connection, preset: str
+    world: Desk, preset: str
 ) -> None:
     """Twelve books a minute: a polling client learns of it before its first day elsewhere."""
     sim = world.simulation
@@ -261,22 +248,22 @@ def test_published_limits_are_counted_where_they_are_off_and_enforced_in_presets
 
 @pytest.mark.spec("S5.1-2")
 @pytest.mark.observed("auth.assertion_life")
-def test_an_assertion_lives_five_minutes_at_most(world: Connection) -> None:
-    atlas, now = firm(world.simulation), world.simulation.now // NS_PER_S
+def test_an_assertion_lives_five_minutes_at_most(world: Desk) -> None:
+    atlas, now = world.firm, world.now // NS_PER_S
 
     def status(life: int) -> int:
         assertion = world.assertion(atlas, iat=now, exp=now + life)
         return world.token(atlas, client_assertion=assertion).status
 
     assert (status(300), status(301)) == (200, 400)
-    world.simulation.control("assumption.set", "token.assertion_life_max", {"value": "1h"})
+    world.assume("token.assertion_life_max", "1h")
     assert status(3600) == 200
 
 
 @pytest.mark.parametrize("price", ["40", "41"])
 @pytest.mark.observed("orders.insert_time")
-def test_a_replaced_order_is_inserted_anew(world: Connection, price: str) -> None:
-    atlas, symbol = trader(world), quiet(world.simulation).symbol
+def test_a_replaced_order_is_inserted_anew(world: Desk, price: str) -> None:
+    atlas, symbol = world.trader(), world.quiet().symbol
     body = {"symbol": symbol, "side": "SIDE_BUY", "type": "ORDER_TYPE_LIMIT", "price": "40"}
     placed = atlas.post("/v1/trading/orders", json={**body, "orderQty": "5"}).json()["orderId"]
     world.advance("1m")
@@ -287,3 +274,20 @@ def test_a_replaced_order_is_inserted_anew(world: Connection, price: str) -> Non
         "2026-09-08T18:00:00Z",
         "2026-09-08T18:01:00Z",
     )
+
+
+@pytest.mark.spec("S4.5-1")
+def test_a_token_is_not_to_be_stored(world: Desk) -> None:
+    """RFC 6749 §5.1."""
+    assert world.token(world.firm).headers["cache-control"] == "no-store"
+    assert "cache-control" not in world.auth.post("/oauth/token", form={}).headers
+
+
+def test_a_price_history_may_be_kept_for_half_a_minute(world: Desk) -> None:
+    """Retail facts §2.8."""
+    asked = {"symbol": "aec-nfl-dal-phi-2026-09-10", "fixedInterval": "INTERVAL_1H", "fidelity": 1}
+    assert (
+        world.gateway.get("/v1/price-history", params=asked).headers["cache-control"]
+        == "public, max-age=30"
+    )
+    assert "cache-control" not in world.gateway.get("/v2/leagues").headers

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
 from sim.core.catalogue.observations import READINGS
-from sim.run.client.client import Connection, Http, Stream, connect
-from tests.journeys import quiet
+from sim.run.client.client import Http, Stream
+from tests.kit import Desk, retail_order, streams, usd
 from tests.surfaces.shapes import (
     ABSENT,
     ANY,
@@ -229,28 +229,26 @@ class Traded:
 
     def __init__(self, reading: str) -> None:
         self.reading = reading
-        self.sim = Simulation(replace(load_scenario("quickstart"), reading=reading))
-        self.world: Connection = connect(self.sim)
-        keys = {key.account: key for key in self.sim.exchange.firms.api_keys()}.values()
-        self.keys = list(keys)[:2]
-        self.taker, self.maker = (self.world.retail(key) for key in self.keys)
-        self.slug = quiet(self.sim).symbol
+        self.world = Desk(Simulation(replace(load_scenario("quickstart"), reading=reading)))
+        self.sim = self.world.simulation
+        self.taker, self.maker = self.world.customer(0), self.world.customer(1)
+        self.slug = self.world.quiet().symbol
         self.empty = self.data("bbo"), self.data("book")
-        self.sockets = {kind: self._listen("private", kind) for kind in ("ORDER", "POSITION")} | {
-            kind: self._listen("markets", kind) for kind in ("MARKET_DATA", "MARKET_DATA_LITE")
+        self.sockets = {
+            kind: self._listen(path, kind)
+            for path, kinds in (
+                (streams.PRIVATE, ("ORDER", "POSITION")),
+                (streams.MARKETS, ("MARKET_DATA", "MARKET_DATA_LITE")),
+            )
+            for kind in kinds
         }
         self.resting = self.order(self.maker, "BUY_SHORT", "0.05", 24)
         self.filled = self.order(self.taker, "BUY_LONG", "0.05", 19)
         self.order(self.maker, "BUY_LONG", "0.02", 3)
 
     def _listen(self, path: str, kind: str) -> Stream:
-        socket = self.world.web_socket(self.keys[0], f"/v1/ws/{path}")
-        asked = {
-            "requestId": "1",
-            "subscriptionType": f"SUBSCRIPTION_TYPE_{kind}",
-            "marketSlugs": [self.slug],
-        }
-        socket.send(json.dumps({"subscribe": asked}).encode())
+        socket = streams.socket(self.world, path)
+        socket.frames = streams.subscribe(socket, "1", kind, [self.slug])
         return socket
 
     def frames(self, kind: str, key: str) -> list[Any]:
@@ -259,15 +257,8 @@ class Traded:
 
     def order(self, client: Http, intent: str, price: str, quantity: float) -> list[Any]:
         """Executions of a synchronous order."""
-        body = {
-            "marketSlug": self.slug,
-            "intent": f"ORDER_INTENT_{intent}",
-            "type": "ORDER_TYPE_LIMIT",
-            "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-            "price": {"value": price, "currency": "USD"},
-            "quantity": quantity,
-            "synchronousExecution": True,
-        }
+        terms = {"price": usd(price), "synchronousExecution": True}
+        body = retail_order(self.world.instrument(self.slug), intent, 0, quantity, **terms)
         return list(client.post("/v1/orders", json=body).json()["executions"])
 
     def data(self, what: str) -> Any:
@@ -392,13 +383,7 @@ def test_metadata_of_a_market_without_teams(traded: Traded) -> None:
         if not event["teams"] and market["active"] and not market["marketSides"][0]["team"]
     ]
     slug = slugs[0]
-    body = {
-        "marketSlug": slug,
-        "intent": "ORDER_INTENT_BUY_SHORT",
-        "type": "ORDER_TYPE_LIMIT",
-        "price": {"value": "0.50", "currency": "USD"},
-        "quantity": 1,
-    }
+    body = retail_order(traded.world.instrument(slug), "BUY_SHORT", 50)
     preview = traded.taker.post("/v1/order/preview", json={"request": body}).json()["order"]
     traded.check(preview["marketMetadata"], {**TEAMLESS, "icon": str, "outcome": "No"})
 
@@ -534,7 +519,7 @@ def test_a_refused_change_of_a_filled_order_is_told_by_its_answer_alone(told: st
     named = {"marketSlug": made.slug, "orderId": filled}
     assert made.taker.post(f"/v1/order/{filled}/cancel", json=named).status == 409
     assert made.taker.post("/v1/orders/batched/cancel", json={"orders": [named]}).status == 200
-    change = {**named, "price": {"value": "0.04", "currency": "USD"}}
+    change = {**named, "price": usd("0.04")}
     assert made.taker.post(f"/v1/order/{filled}/modify", json=change).status in (200, 409)
     frames = made.frames("ORDER", "orderSubscriptionUpdate")
     states = {(one["execution"]["type"], one["execution"]["order"]["state"]) for one in frames}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,12 +20,12 @@ from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import fields_of
-from sim.api.pipeline.cursor import write_cursor
+from sim.api.pipeline.paging import write_cursor
 from sim.contract.contract import Operation
 from sim.contract.messages.exchange_v1 import UserFilter
 from sim.core.service.rate_limits import LIMITS
-from sim.run.client.client import Http, Rpc, RpcError, connect
-from tests.journeys import firm, order, quiet, retail_order
+from sim.run.client.client import Http, RpcError
+from tests.kit import Desk
 from tests.surfaces.callers import SERVED, check_refusal
 
 TOKENS = ("page_token", "cursor")
@@ -72,75 +73,52 @@ class World:
     """An exchange in which two callers of each kind have rows in (nearly) every list."""
 
     def __init__(self, reading: str) -> None:
-        self.connection = connect(Simulation(replace(QUICKSTART, reading=reading)))
+        self.desk = Desk(Simulation(replace(QUICKSTART, reading=reading)))
         for name in LIMITS:
-            self.connection.simulation.exchange.rate_limits.replace(name, "off")
-        self.connection.simulation.control("preset.set", "", {"name": "ideal"})
-        sim = self.connection.simulation
-        self.firm, self.symbol = firm(sim), quiet(sim).symbol
-        self.users = self.firm.users[:2]
-        self.keys = list({one.account: one for one in sim.exchange.firms.api_keys()}.values())[:2]
+            self.desk.core.rate_limits.replace(name, "off")
+        self.desk.preset("ideal")
         self._trade()
         self._quote()
 
     def _trade(self) -> None:
-        world, instrument = self.connection, quiet(self.connection.simulation)
-        first, second = (world.exchange(self.firm, user.name) for user in self.users)
-        ann, bob = map(world.retail, self.keys)
+        desk, instrument = self.desk, self.desk.quiet()
         for number in range(6):
-            offer = order(instrument, "sell", 50, 2, clordId=f"o{number}")
-            assert first.post("/v1/trading/orders", json=offer).status == 200
-            buyer = (second, ann, bob)[number % 3]
-            if buyer is second:
-                bid = order(instrument, "buy", 50, 1)
-                assert buyer.post("/v1/trading/orders", json=bid).status == 200
+            desk.place(instrument, "sell", 50, 2, clordId=f"o{number}")
+            if number % 3 == 0:
+                desk.place(instrument, "buy", 50, user=1)
             else:
-                bid = retail_order(instrument, "BUY_LONG", 50, 1)
-                assert buyer.post("/v1/orders", json=bid).status == 200
-            world.advance("1s")
-        for number, user in enumerate((*self.users, *self.users)):
-            amount = {"amount": f"{number + 1}"}
-            world.simulation.control("account.fund", user.account, amount)
-            code = {"user_id": user.name, "referral_code": f"CODE-{number}"}
-            assert world.exchange(self.firm).post("/v1/kyc/referral-codes", json=code).status == 200
-        others = [one.symbol for one in self.connection.simulation.exchange.instruments]
-        for other in [one for one in others if one != self.symbol][:40]:
-            for buyer in (ann, bob):
-                terms = world.simulation.exchange.instruments.require(other)
-                offer = order(terms, "sell", 60, 1)
-                if first.post("/v1/trading/orders", json=offer).status == 200:
-                    buyer.post("/v1/orders", json=retail_order(terms, "BUY_LONG", 60, 1))
+                desk.retail_place(instrument, "BUY_LONG", 50, index=number % 3 - 1)
+            desk.advance("1s")
+        for number in range(4):
+            desk.fund(number % 2, f"{number + 1}")
+            code = {"user_id": desk.user(number % 2).name, "referral_code": f"CODE-{number}"}
+            assert desk.partner.post("/v1/kyc/referral-codes", json=code).status == 200
+        others = (row for row in desk.core.instruments if row is not instrument)
+        for other in islice(others, 40):
+            for buyer in (0, 1):
+                if desk.enter(other, "sell", 60).status == 200:
+                    desk.retail_enter(other, "BUY_LONG", 60, index=buyer)
 
     def _quote(self) -> None:
-        ann, bob = map(self.connection.retail, self.keys)
-        open_now = (
-            row.symbol
-            for row in self.connection.simulation.exchange.instruments
-            if self.connection.simulation.exchange.trading.state(row.symbol).name == "OPEN"
-        )
-        legs = [
-            {"symbol": symbol, "side": "SIDE_BUY"}
-            for symbol, _ in zip(open_now, "ab", strict=False)
-        ]
+        desk = self.desk
+        ann, bob = desk.customer(0), desk.customer(1)
+        legs = [{"symbol": row.symbol, "side": "SIDE_BUY"} for row in islice(desk.in_state(), 2)]
         made = ann.post("/v1/combos", json={"legs": legs})
         assert made.status == 200, made
         symbol = made.json()["combo"]["id"]
-        first, second = (self.connection.exchange(self.firm, user.name) for user in self.users)
-        for asks, quotes in 3 * ((ann, bob), (bob, ann), (first, second), (second, first)):
-            named = [
-                {"account": self.users[who].account} if client in (first, second) else {}
-                for who, client in ((asks is second, asks), (quotes is second, quotes))
-            ]
-            asked = asks.post("/v1/rfqs", json={"symbol": symbol, **ASKED, **named[0]})
+        first, second = ((desk.trader(n), {"account": desk.account(n)}) for n in (0, 1))
+        pairs = (((ann, {}), (bob, {})), ((bob, {}), (ann, {})), (first, second), (second, first))
+        for (asks, asker), (quotes, quoter) in 3 * pairs:
+            asked = asks.post("/v1/rfqs", json={"symbol": symbol, **ASKED, **asker})
             assert asked.status == 200, asked
             rfq = asked.json()["rfqId"]
-            quoted = quotes.post("/v1/rfqs/quotes", json={"rfqId": rfq, **QUOTED, **named[1]})
+            quoted = quotes.post("/v1/rfqs/quotes", json={"rfqId": rfq, **QUOTED, **quoter})
             assert quoted.status == 200, quoted
             path = f"/v1/rfqs/{rfq}/quotes/{quoted.json()['quoteId']}"
             accepted = asks.put(f"{path}/accept", json={"acceptedSide": "SIDE_BUY"})
             assert accepted.status == 200, accepted
             assert quotes.put(f"{path}/confirm", json={}).status == 200
-            self.connection.advance("2s")
+            desk.advance("2s")
 
     # ---- reading
 
@@ -158,9 +136,9 @@ class World:
 
     def _asked(self, operation: Operation, who: int) -> dict[str, Any]:
         if "Ledger" in operation.rpc:
-            return {"account": self.users[who].account}
+            return {"account": self.desk.account(who)}
         if operation.rpc == "ListAccountPositions":
-            return {"name": self.users[who].account}
+            return {"name": self.desk.account(who)}
         if operation.rpc in ("GetQuotes", "ListQuotes"):
             return {"user_filter": UserFilter.USER_FILTER_SELF}
         return {}
@@ -183,12 +161,10 @@ class World:
         )
 
     def _http(self, door: str, who: int) -> Http:
-        if door == "retail":
-            return self.connection.retail(self.keys[who])
-        return self.connection.exchange(self.firm, self.users[who].name)
+        return self.desk.customer(who) if door == "retail" else self.desk.trader(who)
 
     def _by_grpc(self, operation: Operation, who: int, asked: dict[str, Any]) -> Page | Any:
-        client: Rpc = self.connection.rpc(self.firm, self.users[who].name)
+        client = self.desk.rpc_trader(who)
         try:
             found = client.call(operation.name, operation.request(**asked))
         except RpcError as refused:
@@ -329,19 +305,13 @@ def test_whatever_is_sent_as_a_token_opens_no_door_and_breaks_none(
 
 def test_a_cursor_of_a_position_that_was_sold_goes_on_with_the_next() -> None:
     mine = World("documented")
-    listed = next(one for one in LISTS if one.operation.name == "RetailPortfolioAPI.ListPositions")
+    listed = next(row for row in LISTS if row.operation.name == "RetailPortfolioAPI.ListPositions")
     first = mine.read(listed, size=1)
     rest = mine.read(listed, token=first.following, size=50)
-    (held,) = (
-        mine.connection.retail(mine.keys[0])
-        .get("/v1/portfolio/positions", params={"limit": 1})
-        .json()["positions"]
-    )
-    terms = mine.connection.simulation.exchange.instruments.require(held)
-    bid = order(terms, "buy", 1, 1)
-    maker = mine.connection.exchange(mine.firm, mine.users[0].name)
-    assert maker.post("/v1/trading/orders", json=bid).status == 200
-    sale = retail_order(terms, "SELL_LONG", 1, 1)
-    assert mine.connection.retail(mine.keys[0]).post("/v1/orders", json=sale).status == 200
+    page = mine.desk.customer().get("/v1/portfolio/positions", params={"limit": 1}).json()
+    (held,) = page["positions"]
+    terms = mine.desk.instrument(held)
+    mine.desk.place(terms, "buy", 1)
+    mine.desk.retail_place(terms, "SELL_LONG", 1)
     assert held not in str(mine.read(listed, size=100).rows)
     assert mine.read(listed, token=first.following, size=50).rows == rest.rows

@@ -4,6 +4,7 @@ number of rows that they read.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -13,19 +14,19 @@ from msgspec import structs
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.quirks import UNFILTERED_SEARCH_TIMES_OUT
-from sim.core.model.commands import CancelOrder, PlaceOrder
-from sim.core.model.enums import Side, TimeInForce
+from sim.core.model.commands import CancelOrder
+from sim.core.model.enums import Side
 from sim.kernel.instants import format_instant
-from sim.run.client.client import Connection, RpcError, Stream
-from tests.journeys import firm, quiet, rpc_trader
-from tests.surfaces.callers import caller, counted, unlimited
+from sim.run.client.client import RpcError, Stream
+from tests.kit import Desk, streams
+from tests.surfaces.callers import caller, counted, place, unlimited
 
 SIDES = (Side.BUY, Side.SELL)
 USERS = 2
 
 
 @pytest.fixture(scope="module")
-def world() -> Connection:
+def world() -> Desk:
     """Two participants of one firm trade two instruments over some minutes; some orders are
     canceled, some rest.
     """
@@ -33,38 +34,30 @@ def world() -> Connection:
     sim = world.simulation
     # bounds are drawn independently
     sim.control("assumption.set", "report.reversed_window", {"value": "empty"})
-    trading = sim.exchange.trading
-    users = firm(sim).users
+    first = world.quiet()
     other = next(
-        found.symbol
-        for found in sim.exchange.instruments
-        if found.tick == quiet(sim).tick and found.symbol != quiet(sim).symbol
+        row.symbol
+        for row in world.core.instruments
+        if row.tick == first.tick and row.symbol != first.symbol
     )
-    symbols = [quiet(sim).symbol, *([other] if trading.state(other).name == "OPEN" else [])]
+    symbols = [first.symbol, *([other] if world.trading.state(other).name == "OPEN" else [])]
     for number in range(480):
-        user = users[number % 7 % USERS]
-        order = trading.order_service.enter(
-            PlaceOrder(
-                account=user.account,
-                participant=user.name,
-                symbol=symbols[number % 5 % len(symbols)],
-                side=SIDES[number % 3 % 2],
-                price=40 + number % 4,
-                qty=1 + number % 3,
-                tif=TimeInForce.GOOD_TILL_CANCEL,
-                clord_id=f"c-{number}",
-                client_account_id=f"desk-{number % 9}",
-                client_participant_id="" if number % 3 else "ann",
-            )
+        order = place(
+            *(world, number % 7 % USERS, symbols[number % 5 % len(symbols)]),
+            *(SIDES[number % 3 % 2], 40 + number % 4, 1 + number % 3),
+            clord_id=f"c-{number}",
+            client_account_id=f"desk-{number % 9}",
+            client_participant_id="" if number % 3 else "ann",
         )
         if number % 6 == 0 and order.live:
-            trading.order_service.cancel(CancelOrder(accounts=(user.account,), order_id=order.id))
+            command = CancelOrder(accounts=(order.account,), order_id=order.id)
+            world.trading.order_service.cancel(command)
         if number % 10 == 9:
             world.advance("1m")
     return world
 
 
-def search(world: Connection, what: str, **asked: Any) -> list[Any]:
+def search(world: Desk, what: str, **asked: Any) -> list[Any]:
     """Return the rows of all pages of a search."""
     operation, request, field = {
         "orders": ("ReportAPI.SearchOrders", wire.SearchOrdersRequest, "order"),
@@ -74,7 +67,7 @@ def search(world: Connection, what: str, **asked: Any) -> list[Any]:
     found: list[Any] = []
     token = ""
     while True:
-        answer = rpc_trader(world).call(
+        answer = world.rpc_trader().call(
             operation, request(accounts=accounts(world), page_size=70, page_token=token, **asked)
         )
         found += getattr(answer, field)
@@ -83,14 +76,14 @@ def search(world: Connection, what: str, **asked: Any) -> list[Any]:
             return found
 
 
-def accounts(world: Connection) -> list[str]:
-    return [user.account for user in firm(world.simulation).users[:USERS]]
+def accounts(world: Desk) -> list[str]:
+    return [user.account for user in world.firm.users[:USERS]]
 
 
-def everything(world: Connection, what: str) -> list[Any]:
+def everything(world: Desk, what: str) -> list[Any]:
     """Return all rows, in the order of a search."""
     rows = search(world, what)
-    expected = getattr(world.simulation.exchange.trading, what)
+    expected = getattr(world.trading, what)
     assert [row.id for row in rows] == [
         row.id
         for row in (list(expected.rows) if what == "executions" else list(expected.rows)[::-1])
@@ -105,15 +98,40 @@ OWNERS: dict[str, Any] = {
     "trades": lambda row: {row.aggressor.order.account, row.passive.order.account},
 }
 
+
+def _equal(path: str) -> tuple[Any, Any]:
+    """A filter by the value of an attribute."""
+    read = attrgetter(path)
+    return read, lambda row, value: read(row) == value
+
+
+def _among(path: str, *others: Any) -> tuple[Any, Any]:
+    """A filter by a list of values of an attribute."""
+    read = attrgetter(path)
+    return lambda row: [read(row), *others], lambda row, values: read(row) in values
+
+
+def _either(first: str, second: str) -> tuple[Any, Any]:
+    """A filter by the value of either of two attributes."""
+    one, other = attrgetter(first), attrgetter(second)
+    return one, lambda row, value: value in (one(row), other(row))
+
+
+def _window(path: str) -> dict[str, tuple[Any, Any]]:
+    """The filters by an instant."""
+    read = attrgetter(path)
+    return {
+        "start_time": (read, lambda row, value: read(row) >= value),
+        "end_time": (read, lambda row, value: read(row) <= value),
+    }
+
+
 # For each filter: values to search for, and whether a row matches one.
 FILTERS: dict[str, dict[str, tuple[Any, Any]]] = {
     "orders": {
-        "order_id": (lambda row: row.id, lambda row, value: row.id == value),
-        "clord_id": (lambda row: row.clord_id, lambda row, value: row.clord_id == value),
-        "client_account_id": (
-            lambda row: row.client_account_id,
-            lambda row, value: row.client_account_id == value,
-        ),
+        "order_id": _equal("id"),
+        "clord_id": _equal("clord_id"),
+        "client_account_id": _equal("client_account_id"),
         "client_participant_id": (
             lambda row: "ann",
             lambda row, value: row.client_participant_id == value,
@@ -122,51 +140,24 @@ FILTERS: dict[str, dict[str, tuple[Any, Any]]] = {
             lambda row: row.leaves_qty == 0,
             lambda row, closed: (row.leaves_qty == 0) is closed,
         ),
-        "symbol": (lambda row: row.symbol, lambda row, value: row.symbol == value),
-        "start_time": (lambda row: row.create_time, lambda row, value: row.create_time >= value),
-        "end_time": (lambda row: row.create_time, lambda row, value: row.create_time <= value),
+        "symbol": _equal("symbol"),
+        **_window("create_time"),
     },
     "executions": {
-        "exec_ids": (lambda row: [row.id, row.id[::-1]], lambda row, value: row.id in value),
-        "order_id": (lambda row: row.order.id, lambda row, value: row.order.id == value),
-        "clord_id": (
-            lambda row: row.order.clord_id,
-            lambda row, value: row.order.clord_id == value,
-        ),
-        "client_account_id": (
-            lambda row: row.order.client_account_id,
-            lambda row, value: row.order.client_account_id == value,
-        ),
-        "symbol": (lambda row: row.order.symbol, lambda row, value: row.order.symbol == value),
-        "types": (lambda row: [row.type], lambda row, value: row.type in value),
-        "start_time": (
-            lambda row: row.transact_time,
-            lambda row, value: row.transact_time >= value,
-        ),
-        "end_time": (lambda row: row.transact_time, lambda row, value: row.transact_time <= value),
+        "exec_ids": _among("id", "nope"),
+        "order_id": _equal("order.id"),
+        "clord_id": _equal("order.clord_id"),
+        "client_account_id": _equal("order.client_account_id"),
+        "symbol": _equal("order.symbol"),
+        "types": _among("type"),
+        **_window("transact_time"),
     },
     "trades": {
-        "trade_id": (lambda row: row.id, lambda row, value: row.id == value),
-        "order_id": (
-            lambda row: row.passive.order.id,
-            lambda row, value: value in (row.aggressor.order.id, row.passive.order.id),
-        ),
-        "exec_id": (
-            lambda row: row.aggressor.id,
-            lambda row, value: value in (row.aggressor.id, row.passive.id),
-        ),
-        "symbol": (
-            lambda row: row.aggressor.order.symbol,
-            lambda row, value: row.aggressor.order.symbol == value,
-        ),
-        "start_time": (
-            lambda row: row.aggressor.transact_time,
-            lambda row, value: row.aggressor.transact_time >= value,
-        ),
-        "end_time": (
-            lambda row: row.aggressor.transact_time,
-            lambda row, value: row.aggressor.transact_time <= value,
-        ),
+        "trade_id": _equal("id"),
+        "order_id": _either("passive.order.id", "aggressor.order.id"),
+        "exec_id": _either("aggressor.id", "passive.id"),
+        "symbol": _equal("aggressor.order.symbol"),
+        **_window("aggressor.transact_time"),
     },
 }
 
@@ -182,7 +173,7 @@ CLAUSES: dict[str, str] = {
 
 
 @pytest.fixture(scope="module")
-def rows(world: Connection) -> dict[str, list[Any]]:
+def rows(world: Desk) -> dict[str, list[Any]]:
     return {what: everything(world, what) for what in FILTERS}
 
 
@@ -192,7 +183,7 @@ def rows(world: Connection) -> dict[str, list[Any]]:
 @given(data=st.data())
 @pytest.mark.parametrize("what", FILTERS)
 def test_a_search_finds_what_going_through_every_row_finds(
-    world: Connection, rows: dict[str, list[Any]], what: str, data: st.DataObject
+    world: Desk, rows: dict[str, list[Any]], what: str, data: st.DataObject
 ) -> None:
     filters = FILTERS[what]
     expected = rows[what]
@@ -225,7 +216,7 @@ def test_a_search_finds_what_going_through_every_row_finds(
 @pytest.mark.parametrize("by_clause", [False, True])
 @pytest.mark.spec("S4.3-9")
 def test_a_search_of_trades_by_an_id_is_a_narrow_one(
-    world: Connection, rows: dict[str, list[Any]], name: str, by_clause: bool
+    world: Desk, rows: dict[str, list[Any]], name: str, by_clause: bool
 ) -> None:
     trade = rows["trades"][5]
     value = {
@@ -233,7 +224,7 @@ def test_a_search_of_trades_by_an_id_is_a_narrow_one(
         "order_id": trade.aggressor.order.id,
         "exec_id": trade.aggressor.id,
     }[name]
-    quirks = world.simulation.exchange.ctx.quirks
+    quirks = world.core.ctx.quirks
     quirks.change(UNFILTERED_SEARCH_TIMES_OUT.name, "always")
     try:
         assert trade in search(
@@ -278,10 +269,10 @@ def test_a_search_of_trades_by_an_id_is_a_narrow_one(
     ],
 )
 def test_a_search_by_id_word_or_time_reads_hardly_more_rows_than_it_finds(
-    world: Connection, rows: dict[str, list[Any]], what: str, asked: Any, most: int
+    world: Desk, rows: dict[str, list[Any]], what: str, asked: Any, most: int
 ) -> None:
     row = rows[what][len(rows[what]) // 2]
-    record = getattr(world.simulation.exchange.trading, what)
+    record = getattr(world.trading, what)
     record = record.rows if what == "orders" else record
     search(world, what, **asked(row))  # an index is built on first use
     with counted(record, "rows") as read:
@@ -291,10 +282,10 @@ def test_a_search_by_id_word_or_time_reads_hardly_more_rows_than_it_finds(
 
 @pytest.mark.spec("S4.3-8")
 def test_open_orders_are_found_without_reading_those_that_are_done(
-    world: Connection, rows: dict[str, list[Any]]
+    world: Desk, rows: dict[str, list[Any]]
 ) -> None:
     live = [row for row in rows["orders"] if row.leaves_qty]
-    with counted(world.simulation.exchange.trading.orders.rows, "rows") as read:
+    with counted(world.trading.orders.rows, "rows") as read:
         assert (
             search(
                 world, "orders", order_state_filter=wire.OrderStateFilter.ORDER_STATE_FILTER_OPEN
@@ -307,8 +298,8 @@ def test_open_orders_are_found_without_reading_those_that_are_done(
 @pytest.mark.spec("S4.3-8", "S4.3-10")
 def test_nothing_has_a_parent_unless_the_orders_of_a_list_are_told_to() -> None:
     world = unlimited()
-    trader = rpc_trader(world)
-    instrument = quiet(world.simulation)
+    trader = world.rpc_trader()
+    instrument = world.quiet()
 
     def listed(mark: str) -> list[str]:
         entry = wire.InsertOrderRequest(
@@ -336,7 +327,7 @@ def test_nothing_has_a_parent_unless_the_orders_of_a_list_are_told_to() -> None:
 
     plain = listed("plain")
     assert children(plain[0]) == ([], [])
-    world.simulation.exchange.ctx.assumptions.change("orders.parent", "list")
+    world.core.ctx.assumptions.change("orders.parent", "list")
     first, *others = listed("family")
     assert children(first) == (others[::-1], others)
     assert children(others[0]) == ([], [])
@@ -345,28 +336,15 @@ def test_nothing_has_a_parent_unless_the_orders_of_a_list_are_told_to() -> None:
 @pytest.mark.spec("S6.2-2")
 def test_resuming_position_changes_reads_no_more_than_the_day_they_resume_in() -> None:
     world = unlimited()
-    trading, instrument = world.simulation.exchange.trading, quiet(world.simulation)
+    trading, instrument = world.trading, world.quiet()
 
     def trade(times: int) -> None:
         for number in range(2 * times):
-            user = firm(world.simulation).users[number % USERS]
-            trading.order_service.enter(
-                PlaceOrder(
-                    account=user.account,
-                    participant=user.name,
-                    symbol=instrument.symbol,
-                    side=SIDES[number % 2],
-                    price=40,
-                    qty=1,
-                )
-            )
+            place(world, number % USERS, instrument.symbol, SIDES[number % 2], 40)
         world.advance("1s")
 
     def stream(token: bytes = b"") -> Stream:
-        return rpc_trader(world).stream(
-            "DropCopyAPI.CreatePositionChangeSubscription",
-            wire.CreatePositionChangeSubscriptionRequest(resume_token=token),
-        )
+        return streams.position_changes(world, resume_token=token)
 
     trade(30)
     world.advance("24h")
@@ -381,7 +359,7 @@ def test_resuming_position_changes_reads_no_more_than_the_day_they_resume_in() -
 
 
 def test_a_trade_date_that_is_none_is_refused_and_the_others_bound_trade_days(
-    world: Connection, rows: dict[str, list[Any]]
+    world: Desk, rows: dict[str, list[Any]]
 ) -> None:
     for day in (
         wire.Date(year=2026, month=13, day=1),
@@ -412,7 +390,7 @@ SEARCHES = ("/v1/report/orders/search", "/v1/report/executions/search", "/v1/rep
 def test_both_spellings_of_structured_filters_have_the_same_allowlist(path: str) -> None:
     """`field_filter`, and `filter` in the syntax of ListInstruments: neither is ignored."""
     world = unlimited()
-    client, symbol = caller(world, "exchange"), quiet(world.simulation).symbol
+    client, symbol = caller(world, "exchange"), world.quiet().symbol
     for column in ("update_time", "create_time"):
         comparison = {
             "field": column,
@@ -436,7 +414,7 @@ def test_both_spellings_of_structured_filters_have_the_same_allowlist(path: str)
 
 
 @pytest.mark.spec("S4.3-4", "S4.3-8")
-def test_a_clause_in_a_filter_filters(world: Connection) -> None:
+def test_a_clause_in_a_filter_filters(world: Desk) -> None:
     client = caller(world, "exchange")
     every = client.post(SEARCHES[0], json={"pageSize": 1000}).json()["order"]
     symbol = every[0]["symbol"]
@@ -462,10 +440,10 @@ def test_other_unfiltered_searches_time_out_where_that_is_wanted(path: str) -> N
     world = unlimited()
     client = caller(world, "exchange")
     assert {client.post(path, json={}).status for _ in range(8)} == {200}
-    world.simulation.control("quirk.set", "unfiltered_reports_time_out", {"value": "always"})
+    world.quirk("unfiltered_reports_time_out", "always")
     answer = client.post(path, json={"pageSize": 10})
     assert (answer.status, answer.json()["code"]) == (504, 4)
-    symbol = quiet(world.simulation).symbol
+    symbol = world.quiet().symbol
     for narrow in (
         {"symbol": symbol},
         {"orderId": "NONE"},
@@ -488,7 +466,7 @@ def test_a_call_that_names_nothing_is_told_what_is_missing() -> None:
         ("ReportAPI.GetExecution", wire.GetExecutionRequest(), "exec_id"),
     ):
         with pytest.raises(RpcError) as refused:
-            rpc_trader(world).call(operation, request)
+            world.rpc_trader().call(operation, request)
         assert (refused.value.code, refused.value.message) == (3, f"{missing} is required")
 
 
@@ -509,9 +487,7 @@ def test_statistics_of_a_time_in_which_an_instrument_could_not_trade_are_zero(
     error. A reversed range is one.
     """
     world = unlimited()
-    world.simulation.control(
-        "instrument.create", "", {"symbol": "new-born", "tick_size": "0.01", "state": "OPEN"}
-    )
+    world.operate("instrument.create", symbol="new-born", tick_size="0.01", state="OPEN")
     client = caller(world, "exchange")
     answer = client.post("/v1/report/trades/stats", json={"symbol": "new-born", **asked})
     assert answer.status == 200
@@ -549,7 +525,7 @@ def test_a_window_that_ends_before_it_starts_is_a_bad_combination() -> None:
     return no rows instead.
     """
     world = unlimited()
-    client, account = caller(world, "exchange"), firm(world.simulation).users[0].account
+    client, account = caller(world, "exchange"), world.account()
     asked = [
         ("POST", path, TIMES)
         for path in (*SEARCHES, *(path.replace("search", "csv") for path in SEARCHES))
@@ -566,10 +542,23 @@ def test_a_window_that_ends_before_it_starts_is_a_bad_combination() -> None:
                 answer.status,
                 answer.json()["code"] if answer.status == 400 else None,
             ) == wanted, path
-        world.simulation.control("assumption.set", "report.reversed_window", {"value": "empty"})
+        world.assume("report.reversed_window", "empty")
     instant = {"startTime": TIMES["endTime"], "endTime": TIMES["endTime"]}
-    world.simulation.control("assumption.set", "report.reversed_window", {"value": "refuse"})
+    world.assume("report.reversed_window", "refuse")
     assert client.post(SEARCHES[0], json=instant).status == 200
     # its start is raised to the earliest instant with data, which is no error
     before_the_floor = {"account": account, "endTime": "2026-04-01T00:00:00Z"}
     assert client.get(LEDGERS[0], params=before_the_floor).json()["entries"] == []
+
+
+@pytest.mark.spec("S5.1-6", "S4.3-9", "S4.3-11")
+def test_single_records_are_as_private_as_the_lists_they_are_in(world: Desk) -> None:
+    """R8: what a participant's search does not show, its single reads do not show either."""
+    placed = world.place(world.quiet(), "buy", 20, account=world.account())
+    (execution,) = world.search("executions", orderId=placed)
+    for records, one in (("orders", placed), ("executions", execution["id"])):
+        path = f"/v1/report/{records}/{one}"
+        assert world.trader().get(path).status == 200
+        assert world.search(records, 1, orderId=placed) == []
+        answer = world.trader(1).get(path)
+        assert (answer.status, answer.json()["code"]) == (404, 5)

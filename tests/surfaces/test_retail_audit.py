@@ -4,132 +4,53 @@ from a client's side.
 
 from __future__ import annotations
 
-import json
-from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from sim import Simulation, load_scenario
+from sim import load_scenario
 from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import InvalidRequest
-from sim.run.client.client import Connection, Http, Stream, connect
+from sim.run.client.client import Http, Stream
 from sim.world.format.yaml_tree import ScenarioError
-from tests.journeys import key, operate, retail_order
+from tests.kit import Desk, begin, retail_order, streams
 
 
 @pytest.fixture
-def client(world: Connection) -> Http:
-    return world.retail(key(world.simulation))
+def client(world: Desk) -> Http:
+    return world.customer()
 
 
-def subscribed(world: Connection, path: str, type: str, *slugs: str) -> Stream:
-    socket = world.web_socket(key(world.simulation), path)
-    subscribe = {
-        "requestId": "1",
-        "subscriptionType": f"SUBSCRIPTION_TYPE_{type}",
-        "marketSlugs": list(slugs),
-    }
-    socket.send(json.dumps({"subscribe": subscribe}).encode())
+def subscribed(world: Desk, path: str, kind: str, *slugs: str) -> Stream:
+    """A socket with one subscription."""
+    socket = streams.socket(world, path)
+    socket.frames = streams.subscribe(socket, "1", kind, slugs)
     return socket
-
-
-def other_side(
-    world: Connection,
-    instrument: Instrument,
-    side: str,
-    price: str,
-    qty: str,
-    *,
-    who: str = "maker",
-) -> None:
-    operate(
-        world,
-        "order.place",
-        **{"as": who, "symbol": instrument.symbol, "side": side, "price": price, "qty": qty},
-    )
-
-
-def balance(client: Http) -> dict[str, Any]:
-    (found,) = client.get("/v1/account/balances").json()["balances"]
-    return dict(found)
-
-
-@pytest.mark.spec("S4.2-14", "S6.2-8")
-def test_a_balance_change_begins_from_the_balance_that_was_and_ends_at_the_one_that_is(
-    world: Connection, client: Http, instrument: Instrument
-) -> None:
-    """Both are complete balances with the reservations before and after the change, not the present
-    balance with another amount of cash.
-    """
-    socket = subscribed(world, "/v1/ws/private", "ACCOUNT_BALANCE")
-    (snapshot,) = socket.take()
-    assert snapshot["accountBalancesSnapshot"]["balances"] == [balance(client)]
-    seen = []
-    client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 10))
-    for side, price, qty in (("buy", "0.39", "5"), ("sell", "0.40", "4"), ("sell", "0.40", "6")):
-        before = balance(client)
-        other_side(world, instrument, side, price, qty)
-        seen += [
-            (before, frame["accountBalancesUpdate"]["balanceChange"], balance(client))
-            for frame in socket.take()
-        ]
-    client.post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 39, 5))
-    (crossed,) = socket.take()
-    assert len(seen) == 2
-    for before, change, after in seen:
-        assert (change["beforeBalance"], change["afterBalance"]) == (before, after)
-        assert (
-            before["openOrders"] > after["openOrders"]
-            and before["assetNotional"] < after["assetNotional"]
-        )
-    change = crossed["accountBalancesUpdate"]["balanceChange"]
-    assert (change["beforeBalance"], change["afterBalance"]) == (seen[-1][2], balance(client))
 
 
 @pytest.mark.spec("S4.2-14")
 def test_a_balance_change_begins_from_what_a_lost_market_left(
-    world: Connection, client: Http, instrument: Instrument
+    world: Desk, client: Http, instrument: Instrument
 ) -> None:
     """A position that settles at zero changes the balance without a movement of cash."""
-    other_side(world, instrument, "sell", "0.40", "5")
+    world.place_as("maker", instrument, "sell", "0.40", "5")
     client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 5))
     socket = subscribed(world, "/v1/ws/private", "ACCOUNT_BALANCE")
     socket.take()
     control = world.simulation.control
     world.absorb(control("instrument.settle", instrument.symbol, {"price": "0"}))
     assert socket.take() == []
-    lost = balance(client)
+    lost = world.retail_balance()
     assert lost["assetNotional"] == 0
-    world.absorb(control("account.fund", key(world.simulation).account, {"amount": "5"}))
+    world.absorb(control("account.fund", world.keys[0].account, {"amount": "5"}))
     (frame,) = socket.take()
     change = frame["accountBalancesUpdate"]["balanceChange"]
-    assert (change["beforeBalance"], change["afterBalance"]) == (lost, balance(client))
-
-
-@pytest.mark.spec("S4.2-14")
-def test_several_moves_of_one_input_chain(
-    world: Connection, client: Http, instrument: Instrument
-) -> None:
-    for price in ("0.40", "0.41", "0.42"):
-        other_side(world, instrument, "sell", price, "1")
-    socket = subscribed(world, "/v1/ws/private", "ACCOUNT_BALANCE")
-    socket.take()
-    before = balance(client)
-    client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 42, 3))
-    changes = [frame["accountBalancesUpdate"]["balanceChange"] for frame in socket.take()]
-    assert (
-        len(changes) == 3
-        and changes[0]["beforeBalance"] == before
-        and changes[-1]["afterBalance"] == balance(client)
-    )
-    for one, following in pairwise(changes):
-        assert one["afterBalance"] == following["beforeBalance"]
+    assert (change["beforeBalance"], change["afterBalance"]) == (lost, world.retail_balance())
 
 
 @pytest.mark.spec("S4.2-8", "S4.2-9", "S4.2-15")
 def test_the_current_price_of_a_market_is_one_wherever_it_stands(
-    world: Connection, client: Http, instrument: Instrument
+    world: Desk, client: Http, instrument: Instrument
 ) -> None:
     lite = subscribed(world, "/v1/ws/markets", "MARKET_DATA_LITE", instrument.symbol)
     full = subscribed(world, "/v1/ws/markets", "MARKET_DATA", instrument.symbol)
@@ -156,41 +77,18 @@ def test_the_current_price_of_a_market_is_one_wherever_it_stands(
         ("buy", "0.40", "noise"),
         ("sell", "0.37", "maker"),
     ):
-        other_side(world, instrument, side, price, "1", who=who)
+        world.place_as(who, instrument, side, price)
         look()
-    operate(world, "instrument.settle", instrument.symbol, price="1")
+    world.settle(instrument, "1")
     look()
     # one side has no midpoint; REST rounds the midpoint down to the price unit
     assert rest == ["", "", "0.3500", "0.4000", "0.3300", "0.3300"]
     assert sockets == ["", "", "0.3500", "0.4000", "0.3350", "0.3350"]
 
 
-@pytest.mark.spec("S8-8", "S7.1-9")
-def test_maintenance_announced_for_now_is_on_before_the_clock_moves(
-    world: Connection, client: Http
-) -> None:
-    """W9."""
-    socket = subscribed(world, "/v1/ws/private", "ORDER")
-    made = operate(world, "maintenance.add", length="10m").value
-    assert isinstance(made, dict) and made["begins"] == "2026-09-08T18:00:00Z"
-    assert socket.end is not None and socket.end[1] == "service unavailable"
-    refused = client.get("/v1/orders/open")
-    assert (refused.status, refused.json()) == (
-        503,
-        {"status": 503, "message": "Service Unavailable"},
-    )
-    assert world.gateway.get("/v1/health").status == 200
-    world.advance("599s")
-    assert client.get("/v1/orders/open").status == 503
-    world.advance("1s")
-    assert client.get("/v1/orders/open").status == 200
-
-
 @pytest.mark.spec("S7.1-8")
-def test_an_injected_429_says_when_to_come_back(world: Connection, client: Http) -> None:
-    world.simulation.control(
-        "fault.add", "", {"match": {"plane": "retail"}, "act": {"status": 429}}
-    )
+def test_an_injected_429_says_when_to_come_back(world: Desk, client: Http) -> None:
+    world.operate("fault.add", match={"plane": "retail"}, act={"status": 429})
     refused = client.get("/v1/orders/open")
     assert (refused.status, refused.headers["retry-after"]) == (429, "1")
     assert refused.json() == {"status": 429, "message": "Too Many Requests"}
@@ -199,13 +97,11 @@ def test_an_injected_429_says_when_to_come_back(world: Connection, client: Http)
 @pytest.mark.spec("S7.1-9")
 @pytest.mark.parametrize(("delay", "status"), [("30s", 200), ("30.001s", 504), ("10m", 504)])
 def test_the_edge_waits_thirty_seconds_for_an_answer(
-    world: Connection, client: Http, instrument: Instrument, delay: str, status: int
+    world: Desk, client: Http, instrument: Instrument, delay: str, status: int
 ) -> None:
     """The request is executed all the same, as after any answer that was lost."""
-    world.simulation.control(
-        "fault.add", "", {"match": {"operation": "CreateOrder"}, "act": {"delay": delay}}
-    )
-    start = world.simulation.now
+    world.operate("fault.add", match={"operation": "CreateOrder"}, act={"delay": delay})
+    start = world.now
     answer = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
     assert (answer.status, answer.reply.ready_at - start) == (status, 30 * 10**9)
     assert status == 200 or answer.json() == {"status": 504, "message": "upstream timeout"}
@@ -230,26 +126,10 @@ def test_a_limit_order_shows_the_price_it_was_cut_down_to_even_if_that_is_nothin
     assert execution["order"]["price"] is None  # no resting orders, so no price was determined
 
 
-@pytest.mark.spec("S4.2-5", "S4.2-6", "S2.8-3")
-def test_a_settled_short_position_stays_the_position_that_it_was(
-    world: Connection, client: Http, instrument: Instrument
-) -> None:
-    other_side(world, instrument, "buy", "0.40", "3")
-    client.post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 40, 3))
-    held = client.get("/v1/portfolio/positions").json()["positions"][instrument.symbol]
-    operate(world, "instrument.settle", instrument.symbol, price="0")
-    settled = client.get("/v1/portfolio/positions").json()["positions"][instrument.symbol]
-    assert (settled["netPositionDecimal"], settled["expired"]) == ("0.0000", True)
-    assert settled["positionId"] == held["positionId"] and settled["positionId"].endswith(
-        f":SHORT:{instrument.symbol}"
-    )
-    assert settled["marketMetadata"] == {**held["marketMetadata"], "outcome": "None"}
-
-
 @pytest.mark.spec("S4.1-10", "S4.1-11", "S9-3")
 @pytest.mark.parametrize("listed", ["markets", "events"])
 def test_markets_are_found_by_the_type_they_show_and_by_its_former_name(
-    world: Connection, listed: str
+    world: Desk, listed: str
 ) -> None:
     def found(*types: str) -> list[Any]:
         return [
@@ -271,13 +151,11 @@ def test_markets_are_found_by_the_type_they_show_and_by_its_former_name(
     "purpose", ["TAKER_FEE_REBATE", "LIQUIDITY_PROGRAM", "REFERRAL_BONUS", "TRANSFER"]
 )
 def test_money_of_every_kind_is_an_activity_of_its_own(
-    world: Connection, client: Http, purpose: str
+    world: Desk, client: Http, purpose: str
 ) -> None:
-    account = key(world.simulation).account
-    operate(world, "account.fund", account, amount="12.34", purpose=purpose)
-    (activity,) = client.get(
-        "/v1/portfolio/activities", params={"types": f"ACTIVITY_TYPE_{purpose}"}
-    ).json()["activities"]
+    account = world.keys[0].account
+    world.operate("account.fund", account, amount="12.34", purpose=purpose)
+    (activity,) = world.activities(purpose)
     assert activity.keys() == {"type", "accountBalanceChange"}
     change = activity["accountBalanceChange"]
     assert (
@@ -311,11 +189,11 @@ world:
 @pytest.mark.spec("S2.3-3", "S3.3-1", "S4.2-3")
 def test_all_payouts_of_a_market_on_a_date_are_one_entry() -> None:
     """The entry is PAID once all payouts are; a skipped one is no payout."""
-    world = connect(Simulation(load_scenario(PAYOUTS)))
+    world = begin(PAYOUTS)
 
     def entries() -> list[tuple[str, float, str]]:
         found = (
-            world.retail(key(world.simulation))
+            world.customer()
             .get("/v1/incentives/earnings", params={"market_slug": "paying"})
             .json()["rewards"]
         )
@@ -333,11 +211,7 @@ def test_all_payouts_of_a_market_on_a_date_are_one_entry() -> None:
 @pytest.mark.spec("S8-1", "S8-9")
 @pytest.mark.parametrize("count", [3, 7, 11, 20, 30, 70])
 def test_a_limit_that_was_used_up_is_whole_again_after_its_period(count: int) -> None:
-    world = connect(
-        Simulation(
-            load_scenario(f"name: limited\nextends: quickstart\nlimits: {{public: '{count}/s'}}\n")
-        )
-    )
+    world = begin(f"name: limited\nextends: quickstart\nlimits: {{public: '{count}/s'}}\n")
 
     def burst() -> list[int]:
         return [world.gateway.get("/v1/health").status for _ in range(count + 1)]
@@ -349,9 +223,9 @@ def test_a_limit_that_was_used_up_is_whole_again_after_its_period(count: int) ->
 
 @pytest.mark.spec("S4.2-10")
 def test_a_client_that_writes_every_field_may_send_no_quantity_beside_its_cash(
-    world: Connection, client: Http, instrument: Instrument
+    world: Desk, client: Http, instrument: Instrument
 ) -> None:
-    other_side(world, instrument, "sell", "0.50", "10")
+    world.place_as("maker", instrument, "sell", "0.50", "10")
     body = {
         "marketSlug": instrument.symbol,
         "intent": "ORDER_INTENT_BUY_LONG",
@@ -373,7 +247,7 @@ def test_a_client_that_writes_every_field_may_send_no_quantity_beside_its_cash(
 
 @pytest.mark.spec("S4.2-4", "S4.2-2", "S4.1-7", "S4.1-10")
 def test_an_empty_parameter_filters_nothing(
-    world: Connection, client: Http, instrument: Instrument
+    world: Desk, client: Http, instrument: Instrument
 ) -> None:
     client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
     assert len(client.get("/v1/orders/open", params={"slugs": ""}).json()["orders"]) == 1
@@ -425,7 +299,7 @@ world:
 
 @pytest.mark.spec("S4.1-10", "S2.11-1")
 def test_an_event_of_a_scenario_is_shown_as_the_scenario_tells_it() -> None:
-    world = connect(Simulation(load_scenario(EVENTS)))
+    world = begin(EVENTS)
 
     def event(slug: str) -> dict[str, Any]:
         return dict(world.gateway.get(f"/v1/events/slug/{slug}").json()["event"])
@@ -439,70 +313,45 @@ def test_an_event_of_a_scenario_is_shown_as_the_scenario_tells_it() -> None:
         ]
 
     derby = event("derby")
-    assert (derby["title"], derby["description"], derby["category"], derby["subcategory"]) == (
-        "The derby",
-        "Of the year",
-        "sports",
-        "nba",
+    assert (
+        derby
+        | {
+            "title": "The derby",
+            "description": "Of the year",
+            "category": "sports",
+            "subcategory": "nba",
+            "startTime": "2026-09-10T20:00:00Z",
+            "endDate": "2026-09-10T23:00:00Z",
+            "eventDate": "2026-09-10",
+            "live": True,
+            "ended": False,
+            "period": "Q2",
+            "score": {"home": 41, "away": 38},
+        }
+        == derby
     )
-    assert (derby["startTime"], derby["endDate"], derby["eventDate"]) == (
-        "2026-09-10T20:00:00Z",
-        "2026-09-10T23:00:00Z",
-        "2026-09-10",
-    )
-    assert (derby["live"], derby["ended"], derby["period"], derby["score"]) == (
-        True,
-        False,
-        "Q2",
-        {"home": 41, "away": 38},
-    )
-    assert derby["gameId"] and [tag["slug"] for tag in derby["tags"]] == [
-        "sports",
-        "basketball",
-        "nba",
-    ]
+    slugs = [tag["slug"] for tag in derby["tags"]]
+    assert derby["gameId"] and slugs == ["sports", "basketball", "nba"]
     (market,) = derby["markets"]
     assert (market["slug"], market["category"]) == ("derby-win", "sports")
     assert "derby" in listed(live="true") and "derby" in listed(categories="sports", tagSlug="nba")
     assert listed(gameId=derby["gameId"]) == ["derby"]
-    assert "derby" in [
-        row["slug"]
-        for row in world.gateway.get("/v2/leagues/nba/events", params={"limit": 1000}).json()[
-            "events"
-        ]
-    ]
+    in_league = world.gateway.get("/v2/leagues/nba/events", params={"limit": 1000}).json()
+    assert "derby" in [row["slug"] for row in in_league["events"]]
     budget = event("budget")
-    assert (
-        budget["title"],
-        budget["category"],
-        budget["markets"],
-        budget["gameId"],
-        budget["live"],
-    ) == ("Will it pass?", "politics", [], "", False)
+    bare = {"title": "Will it pass?", "category": "politics", "markets": [], "gameId": ""}
+    assert budget | bare | {"live": False} == budget
     assert "budget" in listed(categories="politics") and "budget" not in listed(live="true")
     world.advance_to("2026-09-11T12:00:00Z")
-    assert {key: event("derby")[key] for key in ("live", "period", "score")} == {
-        key: derby[key] for key in ("live", "period", "score")
-    }
+    later = event("derby")
+    assert [later[name] == derby[name] for name in ("live", "period", "score")] == [True] * 3
     unsaid = event("return-leg")
-    assert (
-        unsaid["gameId"] != "",
-        unsaid["live"],
-        unsaid["ended"],
-        unsaid["period"],
-        unsaid["score"],
-    ) == (True, False, False, "NS", None)
+    assert unsaid["gameId"] != ""
+    assert unsaid | {"live": False, "ended": False, "period": "NS", "score": None} == unsaid
     renamed = event("nfl-dal-phi-2026-09-10")
-    assert (
-        renamed["title"] == "Renamed"
-        and len(renamed["markets"]) == 3
-        and renamed["startTime"] == "2026-09-11T00:20:00Z"
-    )
-    untouched = (
-        connect(Simulation(load_scenario("quickstart")))
-        .gateway.get("/v1/events/slug/nfl-dal-phi-2026-09-10")
-        .json()["event"]
-    )
+    assert (renamed["title"], renamed["startTime"]) == ("Renamed", "2026-09-11T00:20:00Z")
+    assert len(renamed["markets"]) == 3
+    untouched = begin().gateway.get("/v1/events/slug/nfl-dal-phi-2026-09-10").json()["event"]
     assert untouched["title"] == "Dallas Cowboys vs. Philadelphia Eagles"
 
 
@@ -513,46 +362,22 @@ def test_an_event_of_no_league_is_found_before_anything_runs() -> None:
         load_scenario(text)
 
 
+GAME = "aec-nfl-dal-phi-2026-09-10"
+PERIOD = "{program_id: a, start: 2026-09-08T22:00:00-04:00, reward_pool: '1'}"
+REWARD = "{account: nope, date: 2026-09-05, reward: '1', status: PAID}"
+ORDER = "side: buy, price: '0.5', qty: '1'"
+
+
 @pytest.mark.spec("S4.2-1")
 @pytest.mark.parametrize(
     ("section", "entry", "problem"),
     [
-        (
-            "books",
-            '{symbol: aec-nfl-dal-phi-2026-09-1, mid: "0.5"}',
-            "unknown symbol 'aec-nfl-dal-phi-2026-09-1'; did you mean",
-        ),
-        (
-            "books",
-            '{symbol: aec-nfl-dal-phi-2026-09-10, as: makr, mid: "0.5"}',
-            "there is no firm or participant 'makr'",
-        ),
-        (
-            "orders",
-            '{as: maker, symbol: nope, side: buy, price: "0.5", qty: "1"}',
-            "unknown symbol 'nope'",
-        ),
-        (
-            "orders",
-            '{as: nobody, symbol: aec-nfl-dal-phi-2026-09-10, side: buy, price: "0.5", qty: "1"}',
-            "there is no firm or participant 'nobody'",
-        ),
-        (
-            "incentives",
-            (
-                "{symbol: nope, periods: [{program_id: a, start: 2026-09-08T22:00:00-04:00,"
-                ' reward_pool: "1"}]}'
-            ),
-            "unknown symbol 'nope'",
-        ),
-        (
-            "incentives",
-            (
-                "{symbol: aec-nfl-dal-phi-2026-09-10, periods: [], rewards: [{account: nope, date:"
-                ' 2026-09-05, reward: "1", status: PAID}]}'
-            ),
-            "no account is called 'nope'",
-        ),
+        ("books", f"symbol: {GAME[:-1]}, mid: '0.5'", f"symbol '{GAME[:-1]}'; did you mean"),
+        ("books", f"symbol: {GAME}, as: makr, mid: '0.5'", "no firm or participant 'makr'"),
+        ("orders", f"as: maker, symbol: nope, {ORDER}", "unknown symbol 'nope'"),
+        ("orders", f"as: nobody, symbol: {GAME}, {ORDER}", "no firm or participant 'nobody'"),
+        ("incentives", f"symbol: nope, periods: [{PERIOD}]", "unknown symbol 'nope'"),
+        ("incentives", f"symbol: {GAME}, periods: [], rewards: [{REWARD}]", "is called 'nope'"),
     ],
 )
 def test_what_a_world_names_must_be_there(section: str, entry: str, problem: str) -> None:
@@ -560,5 +385,7 @@ def test_what_a_world_names_must_be_there(section: str, entry: str, problem: str
     at the start.
     """
     with pytest.raises(ScenarioError) as found:
-        load_scenario(f"name: named\nextends: quickstart\nworld:\n  {section}:\n    - {entry}\n")
+        load_scenario(
+            f"name: named\nextends: quickstart\nworld:\n  {section}:\n    - {{{entry}}}\n"
+        )
     assert ":5:" in str(found.value) and problem in str(found.value)

@@ -9,24 +9,7 @@ from typing import Any
 import pytest
 
 from sim.core.model.instrument import Instrument
-from sim.run.client.client import Connection, Stream
-from tests.journeys import key, quiet, retail_order, trader
-
-
-def told(socket: Stream) -> list[dict[str, Any]]:
-    """Executions on a private socket since the last look."""
-    return [
-        frame["orderSubscriptionUpdate"]["execution"]
-        for frame in socket.take()
-        if "orderSubscriptionUpdate" in frame
-    ]
-
-
-def listening(world: Connection) -> Stream:
-    socket = world.web_socket(key(world.simulation), "/v1/ws/private")
-    socket.send(b'{"subscribe":{"requestId":"1","subscriptionType":"SUBSCRIPTION_TYPE_ORDER"}}')
-    socket.take()
-    return socket
+from tests.kit import Desk, retail_order, streams
 
 
 @pytest.mark.spec("S4.2-10", "S2.8-6")
@@ -41,14 +24,12 @@ def listening(world: Connection) -> Stream:
     ],
 )
 def test_a_price_or_quantity_cut_down_to_nothing_is_rejected_by_execution(
-    world: Connection, instrument: Instrument, fields: dict[str, Any], reason: str
+    world: Desk, instrument: Instrument, fields: dict[str, Any], reason: str
 ) -> None:
     """M4, M5."""
     body = retail_order(instrument, "BUY_LONG", 30, 5, synchronousExecution=True)
-    answer = world.retail(key(world.simulation)).post(
-        "/v1/orders",
-        json={name: value for name, value in {**body, **fields}.items() if value is not None},
-    )
+    body = {name: value for name, value in {**body, **fields}.items() if value is not None}
+    answer = world.customer().post("/v1/orders", json=body)
     assert answer.status == 200, answer
     (execution,) = answer.json()["executions"]
     assert (execution["type"], execution["orderRejectReason"]) == (
@@ -61,69 +42,56 @@ def test_a_price_or_quantity_cut_down_to_nothing_is_rejected_by_execution(
 @pytest.mark.spec("S7.1-1")
 @pytest.mark.parametrize("quantity", [0, -1])
 def test_no_quantity_at_all_is_a_bad_request_in_the_words_of_the_plane(
-    world: Connection, instrument: Instrument, quantity: int
+    world: Desk, instrument: Instrument, quantity: int
 ) -> None:
-    answer = world.retail(key(world.simulation)).post(
-        "/v1/orders", json=retail_order(instrument, "BUY_LONG", 30, quantity)
-    )
-    assert (
-        answer.status == 400
-        and "quantity" in answer.json()["message"]
-        and "order_qty" not in answer.json()["message"]
-    )
+    answer = world.retail_enter(instrument, "BUY_LONG", 30, quantity)
+    message = answer.json()["message"]
+    assert (answer.status, "quantity" in message, "order_qty" in message) == (400, True, False)
 
 
 @pytest.mark.spec("S7.2-7", "S4.2-12")
 def test_a_change_that_fails_is_told_and_leaves_the_order_as_it_was(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """M33: the REST answer says only that the change was passed on."""
-    client, socket = world.retail(key(world.simulation)), listening(world)
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
-        "id"
-    ]
-    socket.take()
+    client, socket = world.customer(), streams.socket(world, streams.PRIVATE)
+    placed = world.retail_place(instrument, "BUY_LONG", 20, 1)
+    streams.subscribe(socket, "1", "ORDER")
     too_dear = {"marketSlug": instrument.symbol, "price": {"value": "3.00", "currency": "USD"}}
     assert client.post(f"/v1/order/{placed}/modify", json=too_dear).status == 200
-    (execution,) = told(socket)
+    (frame,) = socket.take()
+    execution = frame["orderSubscriptionUpdate"]["execution"]
     assert (execution["type"], execution["orderRejectReason"]) == (
         "EXECUTION_TYPE_REJECTED",
         "ORD_REJECT_REASON_PRICE_OUT_OF_BOUNDS",
     )
     assert execution["text"] and execution["traceId"]
     assert (execution["lastShares"], execution["aggressor"]) == ("0", False)
-    now = client.get(f"/v1/order/{placed}").json()["order"]
-    assert (
-        execution["order"] == now
-        and now["state"] == "ORDER_STATE_NEW"
-        and float(now["price"]["value"]) == 0.2
-    )
-    world.simulation.control("assumption.set", "retail.change_rejects", {"value": "silent"})
+    now = world.retail_read(placed)
+    assert (execution["order"], now["state"]) == (now, "ORDER_STATE_NEW")
+    assert float(now["price"]["value"]) == 0.2
+    world.assume("retail.change_rejects", "silent")
     assert client.post(f"/v1/order/{placed}/modify", json=too_dear).status == 200
-    assert told(socket) == []
+    assert socket.take() == []
 
 
 @pytest.mark.spec("S7.1-5")
 @pytest.mark.parametrize("verb", ["modify", "cancel"])
 def test_an_order_that_is_done_conflicts_with_any_further_wish(
-    world: Connection, instrument: Instrument, verb: str
+    world: Desk, instrument: Instrument, verb: str
 ) -> None:
-    client = world.retail(key(world.simulation))
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
-        "id"
-    ]
+    client = world.customer()
+    placed = world.retail_place(instrument, "BUY_LONG", 20, 1)
     body = {"marketSlug": instrument.symbol}
     assert client.post(f"/v1/order/{placed}/cancel", json=body).status == 200
-    again = client.post(
-        f"/v1/order/{placed}/{verb}", json={**body, "quantity": 2} if verb == "modify" else body
-    )
+    wish = {**body, "quantity": 2} if verb == "modify" else body
+    again = client.post(f"/v1/order/{placed}/{verb}", json=wish)
     assert (again.status, again.json()["status"]) == (409, 409)
 
 
-def test_a_cancel_of_an_order_that_nobody_knows_leaves_sockets_alone(world: Connection) -> None:
-    sim = world.simulation
-    socket = world.web_socket(key(sim), "/v1/ws/private")
-    body = {"symbol": quiet(sim).symbol, "clordId": "nobody-knows-it"}
-    assert trader(world).post("/v1/trading/orders/cancel", json=body).status == 404
-    assert trader(world).get("/v1/trading/orders/open").status == 200
+def test_a_cancel_of_an_order_that_nobody_knows_leaves_sockets_alone(world: Desk) -> None:
+    socket = streams.socket(world, streams.PRIVATE)
+    body = {"symbol": world.quiet().symbol, "clordId": "nobody-knows-it"}
+    assert world.trader().post("/v1/trading/orders/cancel", json=body).status == 404
+    assert world.trader().get("/v1/trading/orders/open").status == 200
     assert socket.end is None

@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import MINUTE, NS_PER_S, parse_instant
-from sim.run.client.client import Connection, connect
-from tests.journeys import firm
+from tests.kit import Desk, begin, streams
 
 UNLIMITED = (
     'name: times\nextends: quickstart\nlimits: {public: "off", exchange_rest: "off",'
@@ -23,34 +21,27 @@ SYMBOL = f"aec-{GAME}"
 
 
 @pytest.fixture
-def world() -> Connection:
-    return connect(Simulation(load_scenario(UNLIMITED)))
+def world() -> Desk:
+    return begin(UNLIMITED)
 
 
-def shown(world: Connection, symbol: str) -> Any:
-    return (
-        world.exchange(firm(world.simulation))
-        .get(f"/v1/refdata/instruments/{symbol}")
-        .json()["instrument"]
-    )
+def shown(world: Desk, symbol: str) -> Any:
+    return world.reference(symbol)
 
 
-def updated(world: Connection, symbol: str) -> int:
+def updated(world: Desk, symbol: str) -> int:
     """The update time of an instrument, the same by symbol, in a list, in a search, in a new
     stream, and at the gateway in whole seconds.
     """
     found = shown(world, symbol)
-    rest = world.exchange(firm(world.simulation))
+    rest = world.partner
     assert rest.post("/v1/refdata/instruments", json={"symbols": [symbol]}).json()[
         "instruments"
     ] == [found]
     assert rest.post("/v1/refdata/instruments/search", json={"symbols": [symbol]}).json()[
         "instruments"
     ] == [found]
-    stream = world.rpc(firm(world.simulation)).stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription",
-        wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[symbol]),
-    )
+    stream = streams.instruments(world, symbol)
     (first,) = stream.take()
     at = parse_instant(found["updateTime"])
     assert [one.update_time for one in first.instruments] == [at]
@@ -61,21 +52,21 @@ def updated(world: Connection, symbol: str) -> int:
 
 
 @pytest.mark.spec("S3.1-13")
-def test_it_moves_with_every_change_of_state(world: Connection) -> None:
+def test_it_moves_with_every_change_of_state(world: Desk) -> None:
     known = [updated(world, SYMBOL)]
-    assert known[0] < world.simulation.now
+    assert known[0] < world.now
     for state in ("HALTED", "SUSPENDED", "OPEN", "CLOSED", "OPEN"):
         world.advance("7m")
-        world.simulation.control("instrument.state", SYMBOL, {"state": state})
+        world.move(SYMBOL, state)
         known.append(updated(world, SYMBOL))
-        assert known[-1] == world.simulation.now
+        assert known[-1] == world.now
     world.advance("3m")
     assert updated(world, SYMBOL) == known[-1]
 
 
 @pytest.mark.long
 @pytest.mark.spec("S3.1-1", "S3.1-2", "S3.1-3", "S3.1-4")
-def test_what_nobody_touched_says_when_its_dates_moved_it(world: Connection) -> None:
+def test_what_nobody_touched_says_when_its_dates_moved_it(world: Desk) -> None:
     """The instants of opening, game end, expiration and termination, and of maintenance; whether
     somebody follows it or not.
     """
@@ -84,10 +75,10 @@ def test_what_nobody_touched_says_when_its_dates_moved_it(world: Connection) -> 
     slug, dates = next(
         (slug, dates)
         for slug, dates in zip(games.slugs, map(games.dates, games.slugs), strict=True)
-        if dates.start > world.simulation.now + 3 * 24 * 60 * MINUTE
+        if dates.start > world.now + 3 * 24 * 60 * MINUTE
     )
     symbol = games.symbols_of(slug)[0]
-    fork = connect(world.simulation.fork())
+    fork = Desk(world.simulation.fork())
     fork.simulation.exchange.trading.lifecycle.materialise(symbol)
     maintenance = parse_instant("2026-09-10T06:00:00-04:00")
     assert dates.start > maintenance
@@ -102,18 +93,15 @@ def test_what_nobody_touched_says_when_its_dates_moved_it(world: Connection) -> 
         before = edge
 
 
-def test_maintenance_moves_it_too(world: Connection) -> None:
+def test_maintenance_moves_it_too(world: Desk) -> None:
     symbol = SYMBOL.replace("min-nyk-2026-09-08", "nyk-bos-2026-10-20")
-    follower = world.rpc(firm(world.simulation)).stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription",
-        wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[SYMBOL]),
-    )
+    follower = streams.instruments(world, SYMBOL)
     follower.close()
     begins, ends = (
         parse_instant("2026-09-10T02:00:00-04:00"),
         parse_instant("2026-09-10T06:00:00-04:00"),
     )
-    games = world.simulation.exchange.reference.generated
+    games = world.core.reference.generated
     quiet = next(
         symbol
         for slug in games.slugs
@@ -128,12 +116,10 @@ def test_maintenance_moves_it_too(world: Connection) -> None:
     assert before == suspended
     world.advance_to(ends + MINUTE)
     assert updated(world, quiet) == ends
-    assert (
-        world.simulation.exchange.instruments.get(symbol) is None or updated(world, symbol) == ends
-    )
+    assert world.core.instruments.get(symbol) is None or updated(world, symbol) == ends
 
 
-def test_a_window_says_when_its_index_was_last_read(world: Connection) -> None:
+def test_a_window_says_when_its_index_was_last_read(world: Desk) -> None:
     """Listed, begun (the price to beat is known), over, settled."""
     symbol = "cpc-btc-updown-15m-2026-09-08-1830z"
     begins = parse_instant("2026-09-08T18:30:00Z")
@@ -144,13 +130,10 @@ def test_a_window_says_when_its_index_was_last_read(world: Connection) -> None:
     assert seen == [-90, 0, 900, 960, 2700]
 
 
-def test_frames_of_a_stream_carry_the_instant_of_their_change(world: Connection) -> None:
-    follower = world.rpc(firm(world.simulation)).stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription",
-        wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[SYMBOL]),
-    )
+def test_frames_of_a_stream_carry_the_instant_of_their_change(world: Desk) -> None:
+    follower = streams.instruments(world, SYMBOL)
     follower.take()
-    over = world.simulation.exchange.games.plan.event_end(SYMBOL[4:])
+    over = world.core.games.plan.event_end(SYMBOL[4:])
     world.advance_to(over + 10 * MINUTE)
     closed = [one for frame in follower.take() for one in frame.instruments]
     assert [(one.state, one.update_time) for one in closed] == [
@@ -159,7 +142,7 @@ def test_frames_of_a_stream_carry_the_instant_of_their_change(world: Connection)
     assert updated(world, SYMBOL) == over
 
 
-def test_it_is_what_it_was_after_a_rewind(world: Connection) -> None:
+def test_it_is_what_it_was_after_a_rewind(world: Desk) -> None:
     simulation = world.simulation
     simulation.control("instrument.state", SYMBOL, {"state": "HALTED"})
     early, halted = simulation.now, updated(world, SYMBOL)
@@ -174,8 +157,8 @@ def test_it_is_what_it_was_after_a_rewind(world: Connection) -> None:
 @pytest.mark.spec("S4.1-10", "S4.1-11")
 def test_lists_sort_by_what_they_show() -> None:
     """Quiet, live, settled and halted ones, before and after maintenance."""
-    world = connect(Simulation(load_scenario(UNLIMITED + "world: {games: 70}\n")))
-    world.simulation.control("instrument.state", SYMBOL, {"state": "HALTED"})
+    world = begin(UNLIMITED + "world: {games: 70}\n")
+    world.move(SYMBOL, "HALTED")
     for moment in ("2026-09-09T01:00:00Z", "2026-09-10T11:00:00Z"):
         world.advance_to(moment)
         for path, name in (("/v1/events", "events"), ("/v1/markets", "markets")):

@@ -13,6 +13,6 @@ def pytest_configure() -> None:
 
 def forget_worlds() -> None:
     """Let the next simulation make the default world anew."""
-    for made in vars(default_world).values():
-        if hasattr(made, "cache_clear"):
-            made.cache_clear()
+    for created in vars(default_world).values():
+        if hasattr(created, "cache_clear"):
+            created.cache_clear()

@@ -16,6 +16,7 @@ from sim.api.gateway.list_query import PAGE_DEFAULT, check_page, folded
 from sim.api.gateway.market_columns import SORTED_BY
 from sim.api.gateway.market_index import MarketIndex
 from sim.contract.messages.gateway_v1 import Event, Market, Tag
+from sim.core.exchange import Exchange
 from sim.core.model.reference_data import Flags
 from sim.kernel.indexes.ordered_index import KeyIndex, both, flags_of, pick
 
@@ -70,6 +71,20 @@ def carrying(tags: Iterable[Tag], numbers: Collection[int], *, related: bool) ->
     return frozenset(
         tag.id for tag in tags if int(tag.id) in numbers or (related and tag.parent_id in numbers)
     )
+
+
+def shared_tests(exchange: Exchange, request: Any) -> Iterator[Callable[[Any], bool]]:
+    """Yield tests of what lists of events and of markets filter alike: category, switches, tags."""
+    if request.categories:
+        yield lambda row: row.category in request.categories
+    if not request.include_hidden:
+        yield lambda row: not row.hidden
+    if request.archived is not None:
+        yield lambda row: row.archived is request.archived
+    numbers = {*request.tag_ids, *([request.tag_id] if request.tag_id else [])}
+    if numbers:
+        tagged = carrying(exchange.reference.tags, numbers, related=request.related_tags)
+        yield lambda row: not tagged.isdisjoint([tag.id for tag in row.tags])
 
 
 def events_between(index: MarketIndex, name: str, bounds: Bounds) -> Iterator[Flags]:

@@ -142,27 +142,40 @@ def _positions(positions: Iterable[int | None]) -> list[int]:
 
 
 class MarketIndex:
-    """The catalogue of an exchange with its columns, each brought up to date on use."""
+    """The catalogue of an exchange with its columns, each brought up to date on use.
+
+    The catalogue follows from the reference data; time travel only ends the columns.
+    """
 
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
         self.reference = exchange.reference
-        self.loaded = exchange.trading.books.loaded
         self.catalogue = self.reference.catalogue(exchange.recurring.most_listed())
+        self._loaded = -1
         self._columns: dict[Aspect, Column] = {}
-        self._due: Instant = 0  # when recurring markets next change by themselves
-        self._recurring = 0  # how often they have
-        self.follow_recurring()
+        self._unchanged: tuple[Instant, Instant] = 0, 0  # recurring markets do not change within
+        self._planned: tuple[int, int] = 0, 0  # versions of what their dates follow from
+        self._recurring = 0  # how often they have changed
 
-    def follow_recurring(self) -> None:
-        """Show the recurring markets that are listed now."""
+    def follow(self) -> None:
+        """Forget the columns of another moment, and show the recurring markets listed now."""
         exchange = self.exchange
+        if self._loaded != exchange.trading.books.loaded:
+            self._loaded = exchange.trading.books.loaded
+            self._columns.clear()
         slots = exchange.recurring.listed_slots()
         followed = exchange.trading.lifecycle.followed_to
-        if self.catalogue.show_recurring(slots) or followed >= self._due:
+        planned = exchange.maintenance_calendar.version, exchange.ctx.assumptions.changes
+        since, until = self._unchanged
+        if (
+            self.catalogue.show_recurring(slots)
+            or not since <= followed < until
+            or planned != self._planned
+        ):
             self._recurring += 1
             edges = (at for slot in slots for at in exchange.recurring.edges(slot))
-            self._due = min((at for at in edges if at > followed), default=followed + DAY)
+            due = min((at for at in edges if at > followed), default=followed + DAY)
+            self._unchanged, self._planned = (followed, due), planned
 
     def of(self, aspect: Aspect) -> Column:
         """Return the column of an aspect, up to date."""
@@ -174,12 +187,10 @@ class MarketIndex:
 
 
 def market_index(exchange: Exchange) -> MarketIndex:
-    """Return the index of an exchange; a new one after time travel or a manual listing."""
+    """Return the index of an exchange; a new one after a manual listing."""
     table = exchange.answer_caches.setdefault(MarketIndex, {})
     index: MarketIndex | None = table.get("")
-    if index is not None and index.loaded == exchange.trading.books.loaded:
-        if index.reference is exchange.reference:
-            index.follow_recurring()
-            return index
-    index = table[""] = MarketIndex(exchange)
+    if index is None or index.reference is not exchange.reference:
+        index = table[""] = MarketIndex(exchange)
+    index.follow()
     return index

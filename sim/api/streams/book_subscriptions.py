@@ -11,8 +11,9 @@ one. A stream that follows everything gets thousands of these, which are not kep
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.rendering.exchange_books import book_message
 from sim.api.rendering.retention import retained_stats
 from sim.api.streams.feed import Feed, FeedContext, FeedStream, Followers, FollowersByKey
@@ -23,9 +24,6 @@ from sim.core.lifecycle.states import DATA_STATES
 from sim.core.matching.book import Book
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import Instant
-
-if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 
 class BookOptions(NamedTuple):
@@ -58,8 +56,6 @@ class BookStream(FeedStream):
     empty. Otherwise `symbols` is an ordered set. `configured` says whether the first client frame
     of a bidirectional stream has set the options.
     """
-
-    __slots__ = ("configured", "everything", "last_received", "options", "snapshot_only", "symbols")
 
     def __init__(self, feed: Feed[BookStream], admitted: AdmittedSubscription) -> None:
         super().__init__(feed, admitted)

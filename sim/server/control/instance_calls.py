@@ -13,7 +13,7 @@ from msgspec import Struct
 from sim.core.model.refusals import Conflict, InvalidRequest
 from sim.server.control.call import ControlCall, InstanceControl
 from sim.server.control.clock_calls import clock_mode
-from sim.server.helper_thread import in_helper_thread
+from sim.server.event_loop import in_helper_thread
 from sim.server.host import Host
 from sim.world.format.scalar_types import INTEGER
 from sim.world.format.scenario import SEED_NUMBER, Scenario
