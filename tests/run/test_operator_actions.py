@@ -66,7 +66,7 @@ def test_two_different_actions_for_one_step_key_are_an_error() -> None:
 
 
 def test_a_step_key_without_an_action_is_an_error() -> None:
-    grown = defstruct("Step", [("vanish", str, "")], bases=(Step,), frozen=True, kw_only=True)
+    grown = defstruct("Grown", [("vanish", str, "")], bases=(Step,), frozen=True, kw_only=True)
     with pytest.raises(ActionTableError, match="step key 'vanish'"):
         check_steps(grown, ACTIONS.values(), OTHERS)
 

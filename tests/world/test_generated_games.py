@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.contract.messages.gateway_v1 import Event, Market
+from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.core.recurring.markets import Slot
 from sim.kernel.indexes.ordered_index import MISSING, flagged
@@ -135,6 +136,33 @@ def test_games_of_one_kind_have_the_same_kinds_of_markets(season: Season) -> Non
         assert kinds.setdefault(kind, types) == types
         assert games.kinds[games.slugs.index(games.examples[kind])] == kind
     assert set(games.examples) == set(games.kinds)
+
+
+def test_states_follow_from_dates_and_from_the_end_of_the_game(season: Season) -> None:
+    dates = season.dates()
+    edges = sorted({at for found in dates.values() for at in found})
+    by_symbol = {one.symbol: one for one in season.instruments}
+    states = set()
+    for at in (edges[0] - 1, *(edge + more for edge in edges[::9] for more in (-1, 0)), edges[-1]):
+        found = list(season.games.states(at))
+        assert [symbol for symbol, _ in found] == list(by_symbol)
+        for symbol, (state, *scales) in found:
+            instrument = by_symbol[symbol]
+            ends, expires, terminates = dates[instrument.event][-3:]
+            assert state is (
+                InstrumentState.PENDING
+                if at < instrument.start
+                else InstrumentState.OPEN
+                if at < min(ends, expires)
+                else InstrumentState.CLOSED
+                if at < expires
+                else InstrumentState.EXPIRED
+                if at < terminates
+                else InstrumentState.TERMINATED
+            ), (symbol, at)
+            assert scales == [instrument.price_scale, instrument.qty_scale]
+            states.add(state)
+    assert len(states) == 5
 
 
 @given(data=st.data())

@@ -5,7 +5,8 @@ fields, so one frame serves both. A book is encoded once per version and set of 
 until it changes, so that refreshes and snapshots of a quiet book are cheap.
 
 A dormant instrument, one to which nothing has happened, has no book, and its frame shows an empty
-one. A stream that follows everything gets thousands of these, which are not kept.
+one. A stream that follows everything gets thousands of these, and `_dormant_frames` encodes one of
+each kind: of a world as large as life, the instruments are not created.
 """
 
 from __future__ import annotations
@@ -13,15 +14,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.rendering.exchange_books import book_message
 from sim.api.rendering.retention import retained_stats
 from sim.api.streams.feed import Feed, FeedContext, FeedStream, Followers, FollowersByKey
 from sim.api.streams.limits import MARKET_DATA_DEPTH
-from sim.api.streams.shared_frames import part
-from sim.contract.messages.exchange_v1 import CreateMarketDataSubscriptionResponse, Heartbeat
-from sim.core.lifecycle.states import DATA_STATES
+from sim.api.streams.shared_frames import encoded, nesting, part
+from sim.contract.messages.exchange_v1 import (
+    CreateMarketDataSubscriptionResponse,
+    Heartbeat,
+    MarketDataUpdate,
+)
+from sim.core.lifecycle.states import DATA_STATES, OVER_STATES
 from sim.core.matching.book import Book
+from sim.core.model.enums import InstrumentState
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import Instant
 
@@ -155,12 +163,13 @@ class Books:
 
     def send_current(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Send the current books of symbols, except unopened and ended ones (§3.1)."""
-        is_materialised = self._exchange.trading.lifecycle.is_materialised
+        dormant = self._dormant_frames(stream)
         for symbol in symbols:
-            if self._has_data(symbol):
-                kept = not stream.everything or is_materialised(symbol)
-                encode = self._frame if kept else self._encode
-                self._context.outbox.send(stream, encode(symbol, stream.options))
+            frame = dormant.get(symbol)
+            if frame is None and self._has_data(symbol):
+                frame = self._frame(symbol, stream.options)
+            if frame:
+                self._context.outbox.send(stream, frame)
 
     def snapshot(self, stream: BookStream, symbols: Iterable[str]) -> list[bytes]:
         """Return the current books of symbols, as `send_current` sends them.
@@ -168,10 +177,34 @@ class Books:
         The call is not part of an input, so it does not add to the cache of encoded books.
         """
         frames = []
-        for symbol in filter(self._has_data, symbols):
-            version, by_options = self._encoded.get(symbol, (None, {}))
-            frame = by_options.get(stream.options) if version == self._version(symbol) else None
-            frames.append(frame or self._encode(symbol, stream.options))
+        dormant = self._dormant_frames(stream)
+        for symbol in symbols:
+            frame = dormant.get(symbol)
+            if frame is None and self._has_data(symbol):
+                version, by_options = self._encoded.get(symbol, (None, {}))
+                frame = by_options.get(stream.options) if version == self._version(symbol) else None
+                frame = frame or self._encode(symbol, stream.options)
+            if frame:
+                frames.append(frame)
+        return frames
+
+    def _dormant_frames(self, stream: BookStream) -> dict[str, bytes]:
+        """Return the frames of dormant instruments for a stream that follows everything.
+
+        b"" means that the book is not sent.
+        """
+        if not stream.everything:
+            return {}
+        lifecycle = self._exchange.trading.lifecycle
+        frames, books = {}, dict[tuple[InstrumentState, int, int], bytes]()
+        for symbol, kind in self._exchange.instruments.dormant.states(lifecycle.followed_to):
+            if lifecycle.is_materialised(symbol) or kind[0] in OVER_STATES:
+                continue  # its game was over at the start: it has settled or will
+            if kind not in books:
+                update = replace(self._book(symbol, stream.options), symbol="")
+                books[kind] = encoded(update) if self._has_data(symbol) else b""
+            book = books[kind]
+            frames[symbol] = book and _in_response(_symbol(symbol.encode()) + book)
         return frames
 
     def _has_data(self, symbol: str) -> bool:
@@ -212,10 +245,14 @@ class Books:
         return ~(state if settled is None else state + (32 if settled.preliminary else 64))
 
     def _encode(self, symbol: str, options: BookOptions) -> bytes:
+        update = self._book(symbol, options)
+        return part(CreateMarketDataSubscriptionResponse, update=update)
+
+    def _book(self, symbol: str, options: BookOptions) -> MarketDataUpdate:
         exchange = self._exchange
         trading = exchange.trading
         book = trading.books.touched(symbol) or Book(exchange.instruments.require(symbol))
-        update = book_message(
+        return book_message(
             book,
             trading.state(symbol),
             retained_stats(exchange, symbol),
@@ -224,7 +261,6 @@ class Books:
             unaggregated=options.unaggregated,
             scales=options.scales,
         )
-        return part(CreateMarketDataSubscriptionResponse, update=update)
 
     def _groups(
         self, symbol: str, include_everything: bool
@@ -234,6 +270,10 @@ class Books:
             yield from groups.items()
         if include_everything:
             yield from self._everything.items()
+
+
+_in_response = nesting(CreateMarketDataSubscriptionResponse, "update")
+_symbol = nesting(MarketDataUpdate, "symbol")
 
 
 def heartbeat() -> bytes:

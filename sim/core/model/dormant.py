@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import Instant
 
@@ -38,6 +39,12 @@ class DormantInstruments(Recurring, Protocol):
     def __len__(self) -> int:
         """Return the number of instruments."""
 
+    def states(self, now: Instant) -> Iterator[tuple[str, tuple[InstrumentState, int, int]]]:
+        """Yield each symbol with what its book shows, in order of listing. Creates no instruments.
+
+        That is the state that follows from dates, and the scales of price and quantity.
+        """
+
     def next_edge(self, after: Instant) -> Instant | None:
         """Return the first date after an instant at which one of them changes state, or None."""
 
@@ -62,6 +69,10 @@ class NoInstruments:
         return None
 
     def symbols(self) -> Iterator[str]:
+        """List nothing."""
+        return iter(())
+
+    def states(self, now: Instant) -> Iterator[tuple[str, tuple[InstrumentState, int, int]]]:
         """List nothing."""
         return iter(())
 

@@ -311,7 +311,8 @@ _BY_NAME: dict[str, StructType] = {}
 @cache
 def record(kind: type[Struct]) -> StructType:
     """The value type of a Struct. Calls with the same Struct return the same object."""
-    value_type = _BY_NAME[kind.__name__] = StructType(kind)
+    value_type = StructType(kind)
+    _BY_NAME.setdefault(kind.__name__, value_type)
     return value_type
 
 
