@@ -27,11 +27,11 @@ def in_turns(
     for _ in range(rounds):
         before = _round(area, tree)
         for figure in figures(1):
-            known = merged.get(figure.work)
+            existing = merged.get(figure.work)
             merged[figure.work] = figure._replace(
-                ours=[*(known.ours if known else ()), *figure.ours],
-                floor=[*(known.floor if known else ()), *figure.floor],
-                before=[*(known.before if known else ()), *before.get(figure.work, ())],
+                ours=[*(existing.ours if existing else ()), *figure.ours],
+                floor=[*(existing.floor if existing else ()), *figure.floor],
+                before=[*(existing.before if existing else ()), *before.get(figure.work, ())],
             )
     return list(merged.values())
 

@@ -65,14 +65,14 @@ def _advanced(simulation: Simulation, span: Span) -> int:
     return actions
 
 
-def report(found: list[Ran], workers: int, wall: float, span: Span) -> str:
+def report(result: list[Ran], workers: int, wall: float, span: Span) -> str:
     """What was measured, as text."""
-    actions, seconds = sum(one.actions for one in found), sum(one.seconds for one in found)
-    operations = sum(one.operations for one in found)
-    kept = [one.bytes_each for one in found if one.bytes_each is not None]
+    actions, seconds = sum(item.actions for item in result), sum(item.seconds for item in result)
+    operations = sum(item.operations for item in result)
+    kept = [item.bytes_each for item in result if item.bytes_each is not None]
     lines = (
-        f"{len(found) * EACH:,} participants in {len(found) * MARKETS:,} markets, "
-        f"{span // MINUTE} virtual minutes, {len(found)} runs on {workers} workers",
+        f"{len(result) * EACH:,} participants in {len(result) * MARKETS:,} markets, "
+        f"{span // MINUTE} virtual minutes, {len(result)} runs on {workers} workers",
         f"{actions:,} actions and {operations:,} orders, executions and trades in {wall:.0f} s",
         f"{actions / wall / workers:,.0f} actions a second of a worker",
         f"{seconds / actions * 1e6:.0f} µs of processor time for an action",
@@ -102,9 +102,9 @@ def main() -> int:
         cluster_of(cluster.scheduler_address) as mapper,
     ):
         began = time.monotonic()
-        found = list(mapper(partial(run, span), runs))
+        result = list(mapper(partial(run, span), runs))
         wall = time.monotonic() - began
-    print(report(found, args.workers, wall, span))
+    print(report(result, args.workers, wall, span))
     return 0
 
 

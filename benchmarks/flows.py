@@ -57,8 +57,8 @@ def _lower(book: Book, taker: Any, maker: Any, qty: int, price: int) -> None:
 class _Market:
     """A book, the middle it is quoted around, and the draws that move them."""
 
-    def __init__(self, luck: random.Random, symbol: str) -> None:
-        self._luck = luck
+    def __init__(self, rng: random.Random, symbol: str) -> None:
+        self._luck = rng
         self.book = Book(instrument(symbol))
         self.middle = 50
 
@@ -92,28 +92,28 @@ class _Market:
 
 def mixed(seed: int, symbols: int, orders: int = OPERATIONS) -> list[Op]:
     """Quotes around a wandering middle, cancels and takers, spread over some symbols."""
-    luck = random.Random(seed)
-    markets = {f"bench-{index}": _Market(luck, f"bench-{index}") for index in range(symbols)}
+    rng = random.Random(seed)
+    markets = {f"bench-{index}": _Market(rng, f"bench-{index}") for index in range(symbols)}
     names = list(markets)
     resting: list[MinimalOrder] = []
     ops: list[Op] = []
     while len(ops) < orders:
-        symbol = luck.choice(names)
+        symbol = rng.choice(names)
         market = markets[symbol]
         market.wander()
-        draw, buying = luck.random(), luck.random() < 0.5
+        draw, buying = rng.random(), rng.random() < 0.5
         if draw < 0.25:
-            found = _drawn(luck, resting)
-            if found is not None:
-                ops.append(Op(True, 0, 0, found.id, ops[found.id].symbol))
-                markets[ops[found.id].symbol].cancel(found)
+            drawn = _drawn(rng, resting)
+            if drawn is not None:
+                ops.append(Op(True, 0, 0, drawn.id, ops[drawn.id].symbol))
+                markets[ops[drawn.id].symbol].cancel(drawn)
             continue
         taking = draw < 0.4
         if taking and not (market.book.offers if buying else market.book.bids):
             continue
         price = (HIGH if buying else LOW) if taking else market.quote(buying)
         if price:
-            op = Op(buying, price, luck.randint(1, 10), 0, symbol)
+            op = Op(buying, price, rng.randint(1, 10), 0, symbol)
             order = market.enter(len(ops), op)
             ops.append(op)
             if order.leaves_qty:
@@ -121,14 +121,14 @@ def mixed(seed: int, symbols: int, orders: int = OPERATIONS) -> list[Op]:
     return ops
 
 
-def _drawn(luck: random.Random, resting: list[MinimalOrder]) -> MinimalOrder | None:
+def _drawn(rng: random.Random, resting: list[MinimalOrder]) -> MinimalOrder | None:
     """Draw one that still rests, and forget it."""
     while resting:
-        index = luck.randrange(len(resting))
+        index = rng.randrange(len(resting))
         resting[index], resting[-1] = resting[-1], resting[index]
-        found = resting.pop()
-        if found.leaves_qty:
-            return found
+        result = resting.pop()
+        if result.leaves_qty:
+            return result
     return None
 
 
@@ -136,27 +136,27 @@ def deep(seed: int, orders: int) -> list[Op]:
     """A book that fills first, then keeps its depth: quotes and cancels in balance within ten ticks
     of the touch, one taker in ten.
     """
-    luck = random.Random(seed)
+    rng = random.Random(seed)
     ops: list[Op] = []
     resting: list[int] = []
 
     def quote() -> None:
-        buying = luck.random() < 0.5
-        price = 49 - luck.randrange(10) if buying else 51 + luck.randrange(10)
+        buying = rng.random() < 0.5
+        price = 49 - rng.randrange(10) if buying else 51 + rng.randrange(10)
         resting.append(len(ops))
-        ops.append(Op(buying, price, luck.randint(1, 10), 0))
+        ops.append(Op(buying, price, rng.randint(1, 10), 0))
 
     for _ in range(orders // 4):
         quote()
     while len(ops) < orders:
-        draw = luck.random()
+        draw = rng.random()
         if draw < 0.1:
-            buying = luck.random() < 0.5
-            ops.append(Op(buying, 60 if buying else 40, luck.randint(1, 5), 0))
+            buying = rng.random() < 0.5
+            ops.append(Op(buying, 60 if buying else 40, rng.randint(1, 5), 0))
         elif draw < 0.55:
             quote()
         else:
-            index = luck.randrange(len(resting))
+            index = rng.randrange(len(resting))
             resting[index], resting[-1] = resting[-1], resting[index]
             ops.append(Op(True, 0, 0, resting.pop()))
     return ops

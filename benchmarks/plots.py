@@ -21,10 +21,10 @@ def plot(area: str, figures: list[Figure]) -> str:
     if not rows:
         return ""
     ratios = {
-        index: [ours / floor for ours, floor in zip(row.ours, row.floor, strict=True)]
+        index: [sandbox / floor for sandbox, floor in zip(row.ours, row.floor, strict=True)]
         for index, row in enumerate(rows)
     }
-    values = [value for found in ratios.values() for value in found] + [
+    values = [value for result in ratios.values() for value in result] + [
         row.goal.bound for row in rows if row.goal and not row.goal.absolute
     ]
     low, high = min(0.5, *values) / 1.2, max(1.0, *values) * 1.2

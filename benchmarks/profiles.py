@@ -75,7 +75,7 @@ def _http(
 
 
 def _bearer(world: Connection) -> dict[str, str]:
-    firm = next(found for found in world.simulation.exchange.firms.all() if found.client_id)
+    firm = next(result for result in world.simulation.exchange.firms.all() if result.client_id)
     return world.bearer(firm, firm.users[0].name)
 
 
@@ -169,15 +169,15 @@ def sampled(work: Work, seconds: float) -> tuple[float, int, Counter[str], Count
 
     def sample(_: int, frame: FrameType | None) -> None:
         nonlocal total
-        seen: set[str] = set()
+        observed: set[str] = set()
         top = True
         while frame is not None and frame.f_code.co_filename != __file__:
             name = _name(frame)
             if top:
                 itself[name] += 1
                 top = False
-            if name not in seen:
-                seen.add(name)
+            if name not in observed:
+                observed.add(name)
                 below[name] += 1
             frame = frame.f_back
         if not top:
@@ -201,13 +201,13 @@ def sampled(work: Work, seconds: float) -> tuple[float, int, Counter[str], Count
 def _name(frame: FrameType) -> str:
     code = frame.f_code
     file = Path(code.co_filename)
-    shown = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name
-    return f"{code.co_qualname.replace('.<locals>', '')} ({shown})"
+    displayed = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name
+    return f"{code.co_qualname.replace('.<locals>', '')} ({displayed})"
 
 
-def report(title: str, found: tuple[float, int, Counter[str], Counter[str]]) -> str:
+def report(title: str, result: tuple[float, int, Counter[str], Counter[str]]) -> str:
     """The table of one path, as Markdown."""
-    each, total, below, itself = found
+    each, total, below, itself = result
     lines = [
         f"## {title}",
         "",

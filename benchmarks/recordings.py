@@ -26,16 +26,16 @@ def timed(count: int, rounds: int, write: Write, seconds: Seconds) -> Rounds:
     """Work on recordings of `count` lines and of a tenth. `seconds` are those of reading a file and
     of the work on it.
     """
-    found = Rounds([], [], [], [])
+    result = Rounds([], [], [], [])
     with TemporaryDirectory() as folder:
         large, small = Path(folder) / "large.ndjson", Path(folder) / "small.ndjson"
         write(large, count)
         write(small, count // 10)
         for _ in range(max(1, rounds // 3)):
             read, worked = seconds(large)
-            found.ours.append(count / (read + worked))
-            found.reading.append(count / read)
-            found.whole.append((read + worked) / count * 1e6)
+            result.ours.append(count / (read + worked))
+            result.reading.append(count / read)
+            result.whole.append((read + worked) / count * 1e6)
             read, worked = seconds(small)
-            found.tenth.append((read + worked) / (count // 10) * 1e6)
-    return found
+            result.tenth.append((read + worked) / (count // 10) * 1e6)
+    return result

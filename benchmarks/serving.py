@@ -57,11 +57,11 @@ def served(scenario: str, *options: str) -> Iterator[dict[str, Any]]:
             *options,
         ]
         with running(command) as process:
-            while not ready.exists():
+            while not ready.exists() or not (text := ready.read_text()):
                 if process.poll() is not None:
                     raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
                 time.sleep(0.002)
-            yield json.loads(ready.read_text()) | {"pid": process.pid}
+            yield json.loads(text) | {"pid": process.pid}
 
 
 @contextlib.contextmanager
@@ -133,12 +133,12 @@ def load(
             str(seconds),
             str(connections),
         ]
-        found = json.loads(
+        result = json.loads(
             subprocess.run(command, cwd=HERE.parent, capture_output=True, check=True).stdout
         )
-    if found["failed"]:
-        raise RuntimeError(f"{found['failed']} answers were no success")
-    return float(found["answers"]) / (processor_s(server.pid) - before)
+    if result["failed"]:
+        raise RuntimeError(f"{result['failed']} answers were no success")
+    return float(result["answers"]) / (processor_s(server.pid) - before)
 
 
 def request(verb: str, path: str, body: bytes = b"", **headers: str) -> bytes:

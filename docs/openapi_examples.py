@@ -59,19 +59,19 @@ Examples = dict[str, dict[str, dict[str, Any]]]  # plane, operation: request and
 
 def examples() -> Examples:
     """Examples by plane and operation, sorted."""
-    found: Examples = {}
+    result: Examples = {}
     for name in SCENARIOS:
         for plane, operation, body, answer in _of_scenario(name):
-            _keep(found, plane, operation, body, answer)
+            _keep(result, plane, operation, body, answer)
     for plane, operation, body, answer in tour():
-        _keep(found, plane, operation, body, answer)
+        _keep(result, plane, operation, body, answer)
     for plane, operation, answer in _of_walk():
-        _keep(found, plane, operation, None, answer)
-    return {plane: dict(sorted(rows.items())) for plane, rows in sorted(found.items())}
+        _keep(result, plane, operation, None, answer)
+    return {plane: dict(sorted(rows.items())) for plane, rows in sorted(result.items())}
 
 
-def _keep(found: Examples, plane: str, operation: str, body: Any, answer: Any) -> None:
-    rows = found.setdefault(plane, {})
+def _keep(examples: Examples, plane: str, operation: str, body: Any, answer: Any) -> None:
+    rows = examples.setdefault(plane, {})
     row = rows.get(operation, {})
     if answer is None or (row and ("body" in row or body is None)):
         return
@@ -106,16 +106,16 @@ def _of_scenario(name: str) -> Iterator[tuple[str, str, Any, Any]]:
     _, lines = read_journal(written)
     for _, raw in lines:
         line = read_line(raw)
-        given, out = recorded_input(line), msgspec.json.decode(line.out)
-        if isinstance(given, RestCall) and out.get("status") == 200 and out.get("body") is not None:
-            body = json.loads(given.body) if given.body and not given.form else None
-            yield given.plane, out["operation"], body, out["body"]
+        value, out = recorded_input(line), msgspec.json.decode(line.out)
+        if isinstance(value, RestCall) and out.get("status") == 200 and out.get("body") is not None:
+            body = json.loads(value.body) if value.body and not value.form else None
+            yield value.plane, out["operation"], body, out["body"]
 
 
 def _of_walk() -> Iterator[tuple[str, str, Any]]:
     """(plane, operation, answer) of each GET that the quickstart answers with JSON."""
     world = connect(Simulation(load_scenario("quickstart")))
-    firm = next(one for one in world.simulation.world.parties.firms if one.name == "firms/atlas")
+    firm = next(item for item in world.simulation.world.parties.firms if item.name == "firms/atlas")
     clients = {
         "gateway": world.gateway,
         "retail": world.retail(world.simulation.world.parties.api_keys[0]),
@@ -149,9 +149,9 @@ def _names(world: Connection) -> dict[str, str]:
     user = world.simulation.world.parties.user("firms/atlas/users/mara-voss")
     assert user is not None
     symbol = next(
-        one.symbol
-        for one in world.simulation.world.instruments
-        if world.gateway.get(f"/v1/markets/{one.symbol}/book").status == 200
+        instrument.symbol
+        for instrument in world.simulation.world.instruments
+        if world.gateway.get(f"/v1/markets/{instrument.symbol}/book").status == 200
     )
     return {
         "symbol": symbol,

@@ -226,13 +226,13 @@ def tour() -> Iterator[tuple[str, str, Any, Any]]:
         assert answer.status == 200, (row.call, answer.body)
         entry, content = world.simulation.requests()[-1], _content(answer)
         yield entry["plane"], entry["operation"], body, content
-        kept |= {name: _at(content, place) for name, place in row.kept.items()}
+        kept |= {name: _at(content, position) for name, position in row.kept.items()}
     yield _token(world)
 
 
 def _token(world: Connection) -> tuple[str, str, Any, Any]:
     """The request for a token: a form, in which the assertion is too long to be shown."""
-    firm = next(one for one in world.simulation.world.parties.firms if one.name == "firms/atlas")
+    firm = next(item for item in world.simulation.world.parties.firms if item.name == "firms/atlas")
     answer = world.token(firm)
     assert answer.status == 200, answer.body
     form = {
@@ -267,7 +267,7 @@ def _at(value: Any, path: str) -> str:
 
 def _clients(world: Connection) -> dict[str, Http]:
     parties = world.simulation.world.parties
-    firm = next(one for one in parties.firms if one.name == "firms/atlas")
+    firm = next(item for item in parties.firms if item.name == "firms/atlas")
     return {
         "auth": world.auth,
         "gateway": world.gateway,

@@ -5,6 +5,8 @@ participant trades, and an order in its units.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from sim.api.pipeline.inputs import Outcome
@@ -13,7 +15,7 @@ from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.instrument import Instrument
 from sim.run.client.client import Connection, Http, Response, Rpc
 from sim.run.simulation import Simulation
-from tests.kit import APPLICATION, FEW_GAMES, PERSON, order, retail_order
+from tests.kit import APPLICATION, FEW_GAMES, PERSON, Desk, begin, order, retail_order
 
 __all__ = [
     "APPLICATION",
@@ -23,6 +25,7 @@ __all__ = [
     "enter",
     "firm",
     "in_state",
+    "journalled",
     "key",
     "open_ones",
     "operate",
@@ -33,6 +36,13 @@ __all__ = [
     "rpc_trader",
     "trader",
 ]
+
+
+@contextmanager
+def journalled(path: Path, scenario: str = "quickstart", **options: Any) -> Iterator[Desk]:
+    """Begin a run whose journal is written to a file."""
+    with path.open("w+b", buffering=0) as file:
+        yield begin(scenario, journal=file, **options)
 
 
 def firm(sim: Simulation, scopes: int = 14) -> Firm:

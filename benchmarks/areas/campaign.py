@@ -14,9 +14,9 @@ from benchmarks.figures import Figure
 from sim import load_scenario
 from sim.read.headless_run import run_scenario
 from sim.run import simulation
-from sim.run.engine.prepared_starts import PreparedStarts
+from sim.run.engine.start import PreparedStarts
 from sim.search.campaign import RunPlan, finished
-from sim.search.fast_rerun import FastRerun
+from sim.search.shrink import rerun
 
 RUNS = 60
 STEPS = 100
@@ -25,14 +25,13 @@ TRIALS = 40
 
 def figures(rounds: int) -> list[Figure]:
     """Measure runs per minute."""
-    one, two, set_back, anew, seeds, built = [], [], [], [], [], []
+    item, two, set_back, anew, seeds, built = [], [], [], [], [], []
     document = load_scenario("price-time-priority").plain()
     for _ in range(max(1, rounds // 3)):
-        one.append(_a_minute(RUNS, lambda: _campaign(1)))
+        item.append(_a_minute(RUNS, lambda: _campaign(1)))
         two.append(_a_minute(RUNS, lambda: _campaign(2)))
-        bench = FastRerun(check_invariants=False)
-        bench.run(document)
-        set_back.append(_a_minute(TRIALS, partial(_again, bench, document)))
+        _again(document, 2)
+        set_back.append(_a_minute(TRIALS, partial(_again, document, TRIALS)))
         anew.append(
             _a_minute(
                 TRIALS,
@@ -59,7 +58,7 @@ def figures(rounds: int) -> list[Figure]:
             "campaign in two processes",
             "runs/min",
             two,
-            one,
+            item,
             "in one",
             None,
             f"{STEPS} drawn steps a run, invariants after each input",
@@ -89,9 +88,9 @@ def _seeds() -> None:
         assert run_scenario(quickstart, seed=seed).ok
 
 
-def _again(bench: FastRerun, document: Any) -> None:
-    for _ in range(TRIALS):
-        bench.run(document)
+def _again(document: Any, runs: int) -> None:
+    for _ in range(runs):
+        rerun(document, check_invariants=False)
 
 
 def _a_minute(count: int, work: Callable[[], object]) -> float:

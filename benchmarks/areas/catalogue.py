@@ -56,23 +56,23 @@ def figures(rounds: int) -> list[Figure]:
     """The catalogue rows."""
     with served(SCENARIO) as ready:
         lean = resident_kb(ready["pid"])
-        found = [_figure(ready, name, path, rounds) for name, path in ASKED]
+        results = [_figure(ready, name, path, rounds) for name, path in ASKED]
         looked_at = resident_kb(ready["pid"])
         for offset in range(0, 2_400, 100):
             fetched(f"{ready['gateway']}/v1/events?limit=100&offset={offset}")
         swept = resident_kb(ready["pid"])
         control(ready, "/clock/advance", {"by": "P45D"})
-        found += [_figure(ready, f"45 days later, {name}", path, rounds) for name, path in LATER]
+        results += [_figure(ready, f"45 days later, {name}", path, rounds) for name, path in LATER]
     memory = (
         (lean, "just started"),
         (looked_at, "after the requests above"),
         (swept, "after every event was shown"),
     )
-    found += [
+    results += [
         Figure(f"43,000 markets: memory {when}", "MB", [size / 1024], [], "")
         for size, when in memory
     ]
-    return found + _growth(rounds)
+    return results + _growth(rounds)
 
 
 def _growth(rounds: int) -> list[Figure]:
@@ -138,13 +138,13 @@ class _Living:
 def _figure(ready: dict[str, Any], name: str, path: str, rounds: int) -> Figure:
     answer = fetched(ready["gateway"] + path)
     with floor("get", answer) as bare:
-        ours, floors = pair(
+        sandbox, floors = pair(
             Server(port_of(ready["gateway"]), ready["pid"]), bare, [request("GET", path)], rounds
         )
     return Figure(
         f"43,000 markets: {name}",
         "/s",
-        ours,
+        sandbox,
         floors,
         "bare aiohttp",
         note=f"{len(answer) // 1024} KB",

@@ -24,12 +24,12 @@ _PATHS = ("/v1/markets?limit=1", "/v2/leagues", "/v1/nothing", "/v1/events?limit
 
 def figures(rounds: int) -> list[Figure]:
     """Calls per second against contract and specification."""
-    ours, reading, whole, tenth = timed(COUNT, rounds, _write, _seconds)
+    sandbox, reading, total, tenth = timed(COUNT, rounds, _write, _seconds)
     return [
         Figure(
             "a recording compared with the contract",
             "calls/s",
-            ours,
+            sandbox,
             reading,
             "reading the file",
             Goal(0.1),
@@ -38,7 +38,7 @@ def figures(rounds: int) -> list[Figure]:
         Figure(
             "a call in a recording of 100,000",
             "µs",
-            whole,
+            total,
             tenth,
             "a call in one of 10,000",
             Goal(1.3, lower=True),
@@ -51,8 +51,8 @@ def _seconds(file: Path) -> tuple[float, float]:
         start = time.thread_time()
         recording = read_recording(file)
         read = time.thread_time()
-        found = compare(file, recording, "documented")
-    if not found.same:
+        result = compare(file, recording, "documented")
+    if not result.tally.same:
         raise RuntimeError("what we answer differs from the contract")
     return read - start, time.thread_time() - read
 
@@ -63,10 +63,10 @@ def _write(file: Path, count: int) -> None:
     calls = []
     for path in _PATHS:
         answer = gateway.get(path)
-        told = {"status": answer.status, "body": answer.json(), "now": "2026-09-08T18:00:00Z"}
+        reported = {"status": answer.status, "body": answer.json(), "now": "2026-09-08T18:00:00Z"}
         address, _, query = path.partition("?")
         calls.append(
-            {"request": {"method": "GET", "path": address, "query": query}, "answer": told}
+            {"request": {"method": "GET", "path": address, "query": query}, "answer": reported}
         )
     begin = {"at": "2026-09-08T18:00:00Z", "plane": "gateway", "client": "client-1"}
     with file.open("wb") as out:

@@ -94,7 +94,7 @@ def _figure(
     """A row, and the bytes of memory that the server kept per frame after the first round."""
     firm, key = ready["firms"][0], ready["api_keys"][0]
     bearer = {"Authorization": f"Bearer {token(ready)}", "x-participant-id": firm["users"][0]}
-    ours: list[float] = []
+    sandbox: list[float] = []
     bare: list[float] = []
 
     def measure() -> tuple[float, bytes]:
@@ -121,14 +121,14 @@ def _figure(
     ]
     with floor("fanout", frame) as other:
         for _ in range(rounds):
-            ours.append(measure()[0])
+            sandbox.append(measure()[0])
             bare.append(_run(other.pid, other.port, other.port, others, clients)[0])
     kept = (resident_kb(ready["pid"]) - before) * 1024 / (rounds * FRAMES)
     return (
         Figure(
             work,
             "/s",
-            ours,
+            sandbox,
             bare,
             "bare aiohttp",
             goal,
@@ -178,8 +178,8 @@ def _run(
         capture_output=True,
         check=True,
     )
-    found = json.loads(done.stdout)
-    return float(found["rate"]), base64.b64decode(found["frame"])
+    result = json.loads(done.stdout)
+    return float(result["rate"]), base64.b64decode(result["frame"])
 
 
 # ---- the client
@@ -208,8 +208,8 @@ class _Listener(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._buffer += data
         if not self._upgraded:
-            head, found, rest = self._buffer.partition(b"\r\n\r\n")
-            if not found:
+            head, result, rest = self._buffer.partition(b"\r\n\r\n")
+            if not result:
                 return
             assert head.startswith(b"HTTP/1.1 101 "), head
             self._upgraded, self._buffer = True, rest
@@ -229,8 +229,8 @@ class _Listener(asyncio.Protocol):
             at = begin + size
             self._client.frames += 1
             if self._subscribe:
-                found = _CONTRACTS.search(buffer, begin, at)
-                contracts = int(found[1]) if found is not None else 0
+                result = _CONTRACTS.search(buffer, begin, at)
+                contracts = int(result[1]) if result is not None else 0
                 assert self._contracts in (-1, contracts - 1), (
                     f"{contracts} contracts after {self._contracts}"
                 )

@@ -35,8 +35,8 @@ async def _figures(rounds: int) -> list[Figure]:
     )
     with served(SCENARIO) as ready:
         metadata = (("authorization", f"Bearer {token(ready)}"),)
-        async with channel(ready["grpc"]) as ours:
-            unary = ours.unary_unary("/exchange.v1.OrderBookAPI/GetOrderBook")
+        async with channel(ready["grpc"]) as sandbox:
+            unary = sandbox.unary_unary("/exchange.v1.OrderBookAPI/GetOrderBook")
             answer = await unary(asked, metadata=metadata)
             with floor("grpc", answer) as bare_server:
                 async with channel(f"127.0.0.1:{bare_server.port}") as bare:
@@ -60,8 +60,8 @@ async def _stream(ready: dict[str, Any], metadata: Any, rounds: int) -> Figure:
         wire.CreateMarketDataSubscriptionRequest()
     )
     figures: tuple[list[float], list[float]] = ([], [])
-    async with channel(ready["grpc"]) as ours:
-        call = ours.unary_stream(
+    async with channel(ready["grpc"]) as sandbox:
+        call = sandbox.unary_stream(
             "/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription"
         )(everything, metadata=metadata)
         frame = await call.read()

@@ -37,11 +37,11 @@ def figures(rounds: int) -> list[Figure]:
     history, of_short = History(long), History(short)
     pages = [_took(lambda: done(history.page(Query(after=LONG - 200)))) for _ in range(rounds)]
     same = [_took(lambda: done(of_short.page(Query(after=100)))) for _ in range(rounds)]
-    first, made, nearby = [], [], []
+    first, created, nearby = [], [], []
     for _ in range(rounds):
         seq = draw.randrange(NEAR, LONG - NEAR)
         first.append(_took(partial(_look, history, seq), S))
-        made.append(_took(partial(_make_ready, history, seq), S))
+        created.append(_took(partial(_make_ready, history, seq), S))
         near = [draw.randrange(seq - NEAR, seq + NEAR) for _ in range(NEARBY)]
         took = sorted(_took(partial(_look, history, at)) for at in near)
         nearby.append(took[int(0.95 * NEARBY)])
@@ -62,7 +62,7 @@ def figures(rounds: int) -> list[Figure]:
         Figure(
             "moments nearby made ready, while nobody looks",
             "s",
-            made,
+            created,
             [live] * rounds,
             "s to replay it all",
         ),

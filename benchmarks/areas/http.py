@@ -29,12 +29,12 @@ def fetched(url: str, **headers: str) -> bytes:
 
 
 def pair(
-    ours: Server, other: Server, requests: list[bytes], rounds: int
+    sandbox: Server, other: Server, requests: list[bytes], rounds: int
 ) -> tuple[list[float], list[float]]:
     figures: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
-        for server, found in ((ours, figures[0]), (other, figures[1])):
-            found.append(load(server, requests))
+        for server, result in ((sandbox, figures[0]), (other, figures[1])):
+            result.append(load(server, requests))
     return figures
 
 
@@ -42,13 +42,13 @@ def _book(ready: dict[str, Any], rounds: int) -> Figure:
     path = f"/v1/markets/{SYMBOL}/book"
     answer = fetched(ready["gateway"] + path)
     with floor("get", answer) as other:
-        ours, bare = pair(
+        sandbox, bare = pair(
             Server(port_of(ready["gateway"]), ready["pid"]), other, [request("GET", path)], rounds
         )
     return Figure(
         "gateway GET book, 10 levels",
         "/s",
-        ours,
+        sandbox,
         bare,
         "bare aiohttp",
         Goal(0.85),
@@ -63,13 +63,15 @@ def _exchange_book(ready: dict[str, Any], rounds: int) -> Figure:
     bearer = f"Bearer {token(ready)}"
     answer = fetched(ready["exchange"] + path, Authorization=bearer)
     with floor("get", answer) as other:
-        ours, bare = pair(
+        sandbox, bare = pair(
             Server(port_of(ready["exchange"]), ready["pid"]),
             other,
             [request("GET", path, Authorization=bearer)],
             rounds,
         )
-    return Figure("exchange GET book, bearer token", "/s", ours, bare, "bare aiohttp", Goal(0.75))
+    return Figure(
+        "exchange GET book, bearer token", "/s", sandbox, bare, "bare aiohttp", Goal(0.75)
+    )
 
 
 def _order(ready: dict[str, Any], rounds: int) -> Figure:
@@ -83,7 +85,7 @@ def _order(ready: dict[str, Any], rounds: int) -> Figure:
 
     def signed() -> list[bytes]:
         start = time.time_ns() // 1_000_000
-        made = []
+        created = []
         for number in range(2_000):
             stamp = str(start + number % 1_000)
             signature = base64.b64encode(signer.sign(f"{stamp}POST/v1/orders".encode())).decode()
@@ -93,20 +95,20 @@ def _order(ready: dict[str, Any], rounds: int) -> Figure:
                 "X-PM-Signature": signature,
                 "X-Public-Key": public,
             }
-            made.append(request("POST", "/v1/orders", body, **headers))
-        return made
+            created.append(request("POST", "/v1/orders", body, **headers))
+        return created
 
     with floor("post", b'{"id":"AB12CD34EF56","executions":[]}') as other:
-        ours: list[float] = []
+        sandbox: list[float] = []
         bare: list[float] = []
         for _ in range(rounds):
             requests = signed()
-            ours.append(load(Server(port_of(ready["retail"]), ready["pid"]), requests))
+            sandbox.append(load(Server(port_of(ready["retail"]), ready["pid"]), requests))
             bare.append(load(other, requests))
     return Figure(
         "retail POST order that rests, signed, journalled",
         "/s",
-        ours,
+        sandbox,
         bare,
         "bare aiohttp + Ed25519",
         Goal(0.75),

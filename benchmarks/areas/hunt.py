@@ -13,11 +13,10 @@ from time import process_time
 from benchmarks.figures import Figure, Goal
 from sim import Simulation, load_scenario
 from sim.core.lifecycle.states import EDGES
-from sim.read.features.features import FeatureReader, totals
+from sim.read.features import FeatureReader, totals
 from sim.read.invariant_checks import InvariantChecks
 from sim.search.fuzz import with_random_steps
-from sim.search.hunt.campaign import Campaign, HuntPlan
-from sim.search.hunt.results import CampaignState, HuntFinding
+from sim.search.hunt.campaign import Campaign, CampaignState, HuntPlan
 from sim.search.hunt.roots import roots_of
 
 SECONDS = 60.0  # of processor time a side
@@ -43,29 +42,16 @@ def figures(rounds: int) -> list[Figure]:
     ]
 
 
-class _Sampler:
-    """Counts features after each round of a campaign, and ends it when the time is spent."""
-
-    def __init__(self) -> None:
-        self.counts: list[int] = []
-        self.spent = 0.0
-
-    def features(self, first_met: Sequence[str], so_far: CampaignState) -> None: ...
-
-    def finding(self, new: HuntFinding, so_far: CampaignState) -> None: ...
-
-    def round(self, so_far: CampaignState) -> None:
-        self.counts.append(len(so_far.features))
-        self.spent = so_far.cpu_s
-
-    def over(self) -> bool:
-        return self.spent >= SECONDS
-
-
 def _hunt(seed: int) -> tuple[CampaignState, list[int]]:
-    plan = HuntPlan(roots=roots_of(), seed=seed, keep_going=True)
-    sampler = _Sampler()
-    return Campaign(plan, sampler, sampler.over).run(), sampler.counts
+    """A campaign until the time is spent, and the number of features after each of its rounds."""
+    campaign = Campaign(HuntPlan(roots=roots_of(), seed=seed, keep_going=True))
+    counts = []
+    for report in campaign.run():
+        if report.ends_round:
+            counts.append(len(campaign.state.features))
+            if campaign.state.cpu_s >= SECONDS:
+                break
+    return campaign.state, counts
 
 
 def _random_runs(seed: int) -> Iterator[int]:

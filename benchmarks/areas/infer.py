@@ -13,7 +13,7 @@ from msgspec import json
 
 from benchmarks.figures import Figure, Goal
 from sim import Simulation, load_scenario
-from sim.evidence.compare.inference.infer import infer
+from sim.evidence.infer.infer import infer
 from sim.evidence.recording.reading import read_recording
 from sim.run.client.client import connect
 
@@ -51,11 +51,11 @@ def figures(rounds: int) -> list[Figure]:
 def _inferred(file: Path) -> tuple[float, int]:
     recording, scenario = read_recording(file), load_scenario(_SMALL)
     start = time.thread_time()
-    found = infer(file, recording, scenario, None)
+    result = infer(file, recording, scenario, None)
     seconds = time.thread_time() - start
-    if not found.explained:
+    if not result.explained:
         raise RuntimeError("a recording of ourselves was not explained by our own values")
-    return seconds, found.session.trials
+    return seconds, result.session.trials
 
 
 def _write(file: Path, count: int) -> None:
@@ -66,7 +66,14 @@ def _write(file: Path, count: int) -> None:
         for n in range(1, count + 1):
             address, _, query = (path := _PATHS[n % len(_PATHS)]).partition("?")
             answer = gateway.get(path)
-            told = {"status": answer.status, "body": answer.json(), "now": "2026-09-08T18:00:00Z"}
-            call = {"request": {"method": "GET", "path": address, "query": query}, "answer": told}
-            line = {"n": n, "at": told["now"], "plane": "gateway", "client": "client-1", **call}
+            reported = {
+                "status": answer.status,
+                "body": answer.json(),
+                "now": "2026-09-08T18:00:00Z",
+            }
+            call = {
+                "request": {"method": "GET", "path": address, "query": query},
+                "answer": reported,
+            }
+            line = {"n": n, "at": reported["now"], "plane": "gateway", "client": "client-1", **call}
             out.write(json.encode(line) + b"\n")

@@ -92,10 +92,10 @@ def run_ladder(ops: list[Op], order_of: Callable[[int, Side, int, int], Any] = M
             if order.leaves_qty:
                 (book.bids if buying else book.offers).add(order)
         else:
-            found = orders.get(target)
-            if found is not None and found.leaves_qty:
-                book.ladder(found.side).remove(found)
-                found.leaves_qty = 0
+            result = orders.get(target)
+            if result is not None and result.leaves_qty:
+                book.ladder(result.side).remove(result)
+                result.leaves_qty = 0
     return len(fills)
 
 
@@ -142,9 +142,9 @@ def run_sorted(ops: list[Op]) -> int:
                 else:
                     queue.append(order)
         else:
-            found = orders.get(target)
-            if found is not None:
-                found.leaves_qty = 0  # it leaves the queue when it surfaces
+            result = orders.get(target)
+            if result is not None:
+                result.leaves_qty = 0  # it leaves the queue when it surfaces
     return len(fills)
 
 
@@ -187,10 +187,10 @@ def run_trading(ops: list[Op]) -> int:
                 )
             )
         else:
-            found = orders.get(target)
-            if found is not None and found.leaves_qty:
+            result = orders.get(target)
+            if result is not None and result.leaves_qty:
                 trading.order_service.cancel(
-                    CancelOrder(accounts=(found.account,), order_id=found.id)
+                    CancelOrder(accounts=(result.account,), order_id=result.id)
                 )
         trading.flush()
         if number % 100 == 0:
@@ -214,9 +214,9 @@ def reference() -> tuple[str, Callable[[list[Op]], int]]:
                 orders[number], trades = engine.add_order(symbol, price, qty, 1 if buying else 2)
                 fills += len(trades)
             else:
-                found = orders.get(target)
-                if found is not None and found.leaves_qty:
-                    engine.cancel_order(found.order_id, symbol)
+                result = orders.get(target)
+                if result is not None and result.leaves_qty:
+                    engine.cancel_order(result.order_id, symbol)
         return fills
 
     return "lightmatchingengine", run
@@ -239,10 +239,10 @@ def pyorderbook() -> Callable[[list[Op]], int] | None:
                 order = orders[number] = (bid if buying else ask)(symbol, price, qty)
                 fills += len(peer.match(order).trades)
             else:
-                found = orders.get(target)
-                if found is not None and found.quantity:
-                    peer.cancel(found)
-                    found.quantity = 0
+                result = orders.get(target)
+                if result is not None and result.quantity:
+                    peer.cancel(result)
+                    result.quantity = 0
         return fills
 
     return run
@@ -277,31 +277,33 @@ def flows() -> dict[str, list[Op]]:
 def figures(rounds: int) -> list[Figure]:
     """Book and whole command beside the reference engine, on each flow."""
     name, run_reference = reference()
-    found = []
+    results = []
     for label, ops in flows().items():
-        ours: dict[str, list[float]] = {kind: [] for kind in CONTENDERS}
+        sandbox: dict[str, list[float]] = {kind: [] for kind in CONTENDERS}
         floor = []
         for _ in range(rounds):
             floor.append(rate(run_reference, ops))
             for kind, (_, run) in CONTENDERS.items():
-                ours[kind].append(rate(run, ops))
+                sandbox[kind].append(rate(run, ops))
         goals = GOALS.get(label, {}) if name != "sorted" else {}
         for kind, (work, _) in CONTENDERS.items():
-            found.append(
+            results.append(
                 Figure(
                     f"{label} flow: {work}",
                     "op/s",
-                    ours[kind],
+                    sandbox[kind],
                     floor,
                     f"op/s {name}",
                     goals.get(kind),
                 )
             )
         if (peer := pyorderbook()) is not None:
-            found.append(_beside(f"{label} flow: book and fills", ops, rounds, "pyorderbook", peer))
+            results.append(
+                _beside(f"{label} flow: book and fills", ops, rounds, "pyorderbook", peer)
+            )
         # The obviously correct matcher sorts everything again for every order: quadratic, so only
         # the beginning of a flow.
-        found.append(
+        results.append(
             _beside(
                 f"{label} flow, its beginning: book and fills",
                 ops[:NAIVE_OPERATIONS],
@@ -310,15 +312,19 @@ def figures(rounds: int) -> list[Figure]:
                 run_naive,
             )
         )
-    return found
+    return results
 
 
 def _beside(
     work: str, ops: list[Op], rounds: int, name: str, peer: Callable[[list[Op]], int]
 ) -> Figure:
-    if (ours := run_ladder(ops)) != (theirs := peer(ops)):
-        raise RuntimeError(f"{ours} fills, of {name} {theirs}")
+    if (ladder := run_ladder(ops)) != (reference := peer(ops)):
+        raise RuntimeError(f"{ladder} fills, of {name} {reference}")
     pairs = [(rate(run_ladder, ops), rate(peer, ops)) for _ in range(rounds)]
     return Figure(
-        work, "op/s", [ours for ours, _ in pairs], [theirs for _, theirs in pairs], f"op/s {name}"
+        work,
+        "op/s",
+        [sandbox for sandbox, _ in pairs],
+        [foreign for _, foreign in pairs],
+        f"op/s {name}",
     )

@@ -70,7 +70,7 @@ def _placing(count: int, terms: Callable[[int], tuple[str, int]]) -> Callable[[]
         load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal()
     )
     world = connect(sim)
-    firm = next(found for found in sim.exchange.firms.all() if found.client_id)
+    firm = next(result for result in sim.exchange.firms.all() if result.client_id)
     headers = world.bearer(firm, firm.users[0].name)
 
     def place(number: int) -> None:
@@ -122,7 +122,9 @@ def _subscribers(count: int) -> Callable[[], object]:
     )
     world = connect(sim)
     key = next(
-        found for found in sim.world.parties.api_keys if found.key_id in sim.world.parties.secrets
+        api_key
+        for api_key in sim.world.parties.api_keys
+        if api_key.key_id in sim.world.parties.secrets
     )
     headers = world.retail_headers(key, "GET", MARKETS)
 

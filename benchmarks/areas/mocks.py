@@ -155,41 +155,41 @@ def figures(rounds: int) -> list[Figure]:
         return []
     with served(SCENARIO) as ready:
         answer = fetched(ready["gateway"] + PATH)
-        ours = Server(port_of(ready["gateway"]), ready["pid"])
-        rows = [_row(mock, ours, answer, rounds) for mock in present]
+        server = Server(port_of(ready["gateway"]), ready["pid"])
+        rows = [_row(mock, server, answer, rounds) for mock in present]
     return rows + [_start(mock, answer, rounds) for mock in present if mock.start_goal]
 
 
-def _row(mock: Mock, ours: Server, answer: bytes, rounds: int) -> Figure:
+def _row(mock: Mock, server: Server, answer: bytes, rounds: int) -> Figure:
     with _serving(mock, answer) as other:
-        found: list[float] = []
-        theirs: list[float] = []
+        results: list[float] = []
+        reference: list[float] = []
         for _ in range(rounds):
-            found.append(load(ours, [request("GET", PATH)]))
-            theirs.append(load(other, [request("GET", mock.path)]))
+            results.append(load(server, [request("GET", PATH)]))
+            reference.append(load(other, [request("GET", mock.path)]))
     return Figure(
         f"gateway GET book beside {mock.name}",
         "/s",
-        found,
-        theirs,
+        results,
+        reference,
         mock.name.partition(",")[0],
         Goal(mock.goal),
     )
 
 
 def _start(mock: Mock, answer: bytes, rounds: int) -> Figure:
-    found: list[float] = []
-    theirs: list[float] = []
+    results: list[float] = []
+    reference: list[float] = []
     for _ in range(rounds):
         with served("quickstart") as ready:
-            found.append(processor_s(ready["pid"]) * 1_000)
+            results.append(processor_s(ready["pid"]) * 1_000)
         with _serving(mock, answer) as other:
-            theirs.append(processor_s(other.pid) * 1_000)
+            reference.append(processor_s(other.pid) * 1_000)
     return Figure(
         f"start beside {mock.name.partition(',')[0]}",
         "ms",
-        found,
-        theirs,
+        results,
+        reference,
         mock.name.partition(",")[0],
         Goal(mock.start_goal, lower=True),
     )

@@ -50,8 +50,10 @@ def figures(rounds: int) -> list[Figure]:
             Page("changelog", "docs", ("/changelog",)),
             Page("OpenAPI of the exchange", "docs", ("/openapi/exchange.json",)),
         )
-        found = [one for page in pages for one in _figures(ready[page.listener], page, rounds)]
-    return [*found, _report(rounds)]
+        results = [
+            figure for page in pages for figure in _figures(ready[page.listener], page, rounds)
+        ]
+    return [*results, _report(rounds)]
 
 
 def _with_its_files(address: str) -> tuple[str, ...]:
@@ -61,31 +63,33 @@ def _with_its_files(address: str) -> tuple[str, ...]:
         if path.endswith(("/", ".js")):
             names = _LINK.findall(fetched(address + path).decode())
             named = (urljoin(path, name) for name in names)
-            paths += [one for one in dict.fromkeys(named) if one not in paths]
+            paths += [item for item in dict.fromkeys(named) if item not in paths]
     return tuple(paths)
 
 
 def _figures(address: str, page: Page, rounds: int) -> list[Figure]:
     sizes = [len(fetched(address + path)) for path in page.paths]
     asked = [request("GET", path) for path in page.paths]
-    ours: list[tuple[float, float]] = []
+    sandbox: list[tuple[float, float]] = []
     bare: list[tuple[float, float]] = []
     with floor("get", b"x" * (sum(sizes) // len(sizes))) as other:
         for _ in range(rounds):
-            for port, found in ((port_of(address), ours), (other.port, bare)):
+            for port, result in ((port_of(address), sandbox), (other.port, bare)):
                 times = [_timed(port, asked) for _ in range(FETCHES)]
-                found.append(tuple(sorted(one)[FETCHES // 2] for one in zip(*times, strict=True)))
+                result.append(
+                    tuple(sorted(item)[FETCHES // 2] for item in zip(*times, strict=True))
+                )
     note = f"{sum(sizes) // 1024} KB in {len(sizes)} file{'s' * (len(sizes) > 1)}"
     return [
         Figure(
-            f"{page.name}: {what}",
+            f"{page.name}: {kind}",
             "ms",
-            [one[place] for one in ours],
-            [one[place] for one in bare],
+            [item[position] for item in sandbox],
+            [item[position] for item in bare],
             "ms bare aiohttp",
             note=note,
         )
-        for place, what in enumerate(("first byte", "whole"))
+        for position, kind in enumerate(("first byte", "whole"))
     ]
 
 
@@ -116,7 +120,7 @@ def _read_rest(connection: socket.socket, got: bytes) -> None:
 
 def _report(rounds: int) -> Figure:
     """Making the report of a run of scripted participants, beside replaying it."""
-    made: list[float] = []
+    created: list[float] = []
     replayed: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         journal, page = Path(folder) / "run.journal", Path(folder) / "report.html"
@@ -128,10 +132,12 @@ def _report(rounds: int) -> Figure:
             with journal.open("rb") as file:
                 header, lines = read_journal(file)
                 inputs = verify(simulation_of(header), lines)
-            made.append((middle - began) * 1e3)
+            created.append((middle - began) * 1e3)
             replayed.append((time.process_time() - middle) * 1e3)
         note = f"{inputs:,} inputs, {page.stat().st_size // 1024} KB"
-    return Figure("one-file report of a run, made", "ms", made, replayed, "ms to replay", note=note)
+    return Figure(
+        "one-file report of a run, made", "ms", created, replayed, "ms to replay", note=note
+    )
 
 
 def _busy_run(journal: Path) -> None:

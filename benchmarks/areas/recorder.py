@@ -55,7 +55,7 @@ def figures(rounds: int) -> list[Figure]:
 
 
 def _figure(row: _Row, ready: dict[str, Any], through: dict[str, Any], rounds: int) -> Figure:
-    floor, ours, added = [], [], []
+    floor, sandbox, added = [], [], []
     exchange, recorder = ready["pid"], through["pid"]
     for _ in range(rounds):
         begin = processor_s(exchange)
@@ -64,10 +64,10 @@ def _figure(row: _Row, ready: dict[str, Any], through: dict[str, Any], rounds: i
         begin, between = processor_s(exchange), processor_s(recorder)
         count = row.work(through[row.plane])
         spent = processor_s(recorder) - between
-        ours.append(count / (processor_s(exchange) - begin + spent))
+        sandbox.append(count / (processor_s(exchange) - begin + spent))
         added.append(spent / count * 1_000)
     note = f"{median(added):.2f} ms of the recorder each"
-    return Figure(f"{row.name} through the recorder", "/s", ours, floor, "direct", None, note)
+    return Figure(f"{row.name} through the recorder", "/s", sandbox, floor, "direct", None, note)
 
 
 def _gets(path: str, count: int) -> Callable[[str], int]:
@@ -114,16 +114,16 @@ def _messages(metadata: tuple[tuple[str, str], ...]) -> Callable[[str], int]:
     begin, end = map(encode, asked)
 
     def run(target: str) -> int:
-        said: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        output: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         with grpc.insecure_channel(target) as opened:
             talk: Any = opened.stream_stream(TALK, None, None)
-            call = talk(iter(said.get, None), metadata=metadata)
+            call = talk(iter(output.get, None), metadata=metadata)
             for _ in range(CALLS // _EACH):
-                said.put(begin)
+                output.put(begin)
                 next(call), next(call)  # that it is subscribed, and the book
-                said.put(end)
+                output.put(end)
                 next(call)
-            said.put(None)
+            output.put(None)
             call.cancel()
         return CALLS // _EACH * _EACH
 

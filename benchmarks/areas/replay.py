@@ -31,7 +31,7 @@ SIGNED = 1_000
 
 def figures(rounds: int) -> list[Figure]:
     """Inputs per second, replayed and live."""
-    ours, live = [], []
+    sandbox, live = [], []
     for _ in range(max(1, rounds // 2)):
         rate, journal = _live()
         live.append(rate)
@@ -39,12 +39,12 @@ def figures(rounds: int) -> list[Figure]:
         simulation = simulation_of(header)
         start = time.thread_time()
         count = verify(simulation, lines)
-        ours.append(count / (time.thread_time() - start))
+        sandbox.append(count / (time.thread_time() - start))
     return [
         Figure(
             "replay of a journal",
             "inputs/s",
-            ours,
+            sandbox,
             live,
             "live",
             Goal(1.0),
@@ -58,12 +58,12 @@ def _journalling(rounds: int) -> Figure:
     """The record of a signed order beside the whole order; sockets are not in it, they would make
     the share smaller.
     """
-    ours, whole = zip(*(_recorded() for _ in range(rounds)), strict=True)
+    sandbox, total = zip(*(_recorded() for _ in range(rounds)), strict=True)
     return Figure(
         "journalling of a retail POST order",
         "µs",
-        [*ours],
-        [*whole],
+        [*sandbox],
+        [*total],
         "the order, signed",
         Goal(0.1, lower=True),
     )
@@ -84,7 +84,7 @@ def _recorded() -> tuple[float, float]:
             sim.rest("retail", "POST", "/v1/orders", "", headers, ORDER)
         return (time.thread_time() - start) / SIGNED * 1e6
 
-    whole, before = orders(), sim.seq
+    total, before = orders(), sim.seq
     made_of: list[tuple[Any, ...]] = []
 
     def recording(*parts: Any) -> Any:
@@ -96,16 +96,16 @@ def _recorded() -> tuple[float, float]:
     inputs = [recorded_input(read_line(line)) for line in sim.journal.lines(before)]
     journal, encode = Journal(sim.journal.header, spooled_journal()), json.Encoder().encode
     start = time.thread_time()
-    for one, parts in zip(inputs, made_of, strict=True):
-        journal.append(0, encode(one), encode(record_of(*parts)), b"", 0)
-    return (time.thread_time() - start) / SIGNED * 1e6, whole
+    for item, parts in zip(inputs, made_of, strict=True):
+        journal.append(0, encode(item), encode(record_of(*parts)), b"", 0)
+    return (time.thread_time() - start) / SIGNED * 1e6, total
 
 
 def _live() -> tuple[float, bytes]:
     file = io.BytesIO()
     sim = Simulation(load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=file)
     world = connect(sim)
-    firm = next(found for found in sim.exchange.firms.all() if found.client_id)
+    firm = next(result for result in sim.exchange.firms.all() if result.client_id)
     headers = world.bearer(firm, firm.users[0].name)
     bodies = [
         b'{"type":"ORDER_TYPE_LIMIT","side":"SIDE_%b","symbol":"bench-orders","orderQty":"1","price":"%d","timeInForce":"TIME_IN_FORCE_GOOD_TILL_CANCEL"}'

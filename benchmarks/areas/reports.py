@@ -28,7 +28,7 @@ def figures(rounds: int) -> list[Figure]:
     """The rows of searches and downloads."""
     many, few = _World(MANY), _World(FEW)
     name = f"{FEW:,} trades"
-    found = [
+    results = [
         Figure(
             f"{work} among {MANY:,} trades",
             "µs",
@@ -44,7 +44,7 @@ def figures(rounds: int) -> list[Figure]:
         )
     ]
     peaks: tuple[list[float], list[float]] = ([many.peak(ROWS) / 1e6], [many.peak(2 * 500) / 1e6])
-    found.append(
+    results.append(
         Figure(
             f"most memory for {ROWS:,} rows of CSV",
             "MB",
@@ -57,21 +57,21 @@ def figures(rounds: int) -> list[Figure]:
     for _ in range(rounds):
         text[0].append(many.rows_a_second())
         text[1].append(_writer_alone(many))
-    found.append(Figure("trades as CSV, 125 columns", "rows/s", *text, "csv.writer alone"))
-    return found
+    results.append(Figure("trades as CSV, 125 columns", "rows/s", *text, "csv.writer alone"))
+    return results
 
 
 def _paired(
     rounds: int, many: _World, few: _World, work: Callable[[_World], object]
 ) -> tuple[list[float], list[float]]:
-    found: tuple[list[float], list[float]] = ([], [])
+    result: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
-        for world, times in ((many, found[0]), (few, found[1])):
+        for world, times in ((many, result[0]), (few, result[1])):
             start = thread_time()
             for _ in range(SEARCHES):
                 work(world)
             times.append((thread_time() - start) / SEARCHES * _US)
-    return found
+    return result
 
 
 class _World:
@@ -90,7 +90,7 @@ class _World:
         exchange = simulation.exchange
         exchange.rate_limits.replace("search_reports", "off")
         firm = next(
-            found for found in exchange.firms.all() if found.client_id and len(found.users) > 1
+            result for result in exchange.firms.all() if result.client_id and len(result.users) > 1
         )
         trading, execution_log, ctx = exchange.trading, exchange.trading.execution_log, exchange.ctx
         executions: list[Any] = []
@@ -132,11 +132,11 @@ class _World:
         )
 
     def _search(self, **asked: Any) -> object:
-        found = self._rpc.call(
+        rpc = self._rpc.call(
             "ReportAPI.SearchTrades", self._wire.SearchTradesRequest(**asked)
         ).trade
-        assert found
-        return found
+        assert rpc
+        return rpc
 
     def _chunks(self) -> Iterator[Any]:
         return self._rpc.download("ReportAPI.DownloadTrades", self._wire.DownloadTradesRequest())

@@ -55,8 +55,8 @@ def _peers() -> list[Peer]:
 
 
 def _beside(peer: Peer, ops: list[Op], rounds: int) -> Figure:
-    if (ours := run_trading(ops)) != (theirs := peer.run(ops)):
-        raise RuntimeError(f"{ours} fills, of {peer.name} {theirs}")
+    if (trading := run_trading(ops)) != (reference := peer.run(ops)):
+        raise RuntimeError(f"{trading} fills, of {peer.name} {reference}")
     pairs = [(rate(run_trading, ops), rate(peer.run, ops)) for _ in range(rounds)]
     return Figure(
         f"whole command beside {peer.name}",
@@ -65,7 +65,7 @@ def _beside(peer: Peer, ops: list[Op], rounds: int) -> Figure:
         [other for _, other in pairs],
         f"op/s {peer.name}",
         peer.goal,
-        f"{ours:,} fills of each",
+        f"{trading:,} fills of each",
     )
 
 

@@ -40,15 +40,15 @@ async def _figure(rounds: int) -> Figure:
             for number in range(FIRMS)
         ]
         trading = (bearers[0], ("x-participant-id", "firms/fan-1/users/reader"))
-        async with channel(ready["grpc"]) as ours:
-            subscribe = ours.unary_stream(
+        async with channel(ready["grpc"]) as sandbox:
+            subscribe = sandbox.unary_stream(
                 "/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription"
             )
             streams = [
                 subscribe(follow, metadata=(bearer,)) for bearer in bearers for _ in range(EACH)
             ]
             frame = (await _everywhere(streams, 1))[0]
-            insert = ours.unary_unary("/exchange.v1.OrderEntryAPI/InsertOrder")
+            insert = sandbox.unary_unary("/exchange.v1.OrderEntryAPI/InsertOrder")
             order = encoded(
                 wire.InsertOrderRequest(
                     type=2, side=1, price=10, order_qty=100, symbol=SYMBOL, time_in_force=2
@@ -59,19 +59,19 @@ async def _figure(rounds: int) -> Figure:
                     others = [bare.unary_stream("/floor.Floor/Follow")(b"") for _ in streams]
                     await _everywhere(others, 1)
                     push = bare.unary_unary("/floor.Floor/Push")
-                    found: tuple[list[float], list[float]] = ([], [])
+                    result: tuple[list[float], list[float]] = ([], [])
                     for _ in range(rounds):
-                        found[0].append(
+                        result[0].append(
                             await _round(
                                 ready["pid"], streams, lambda: insert(order, metadata=trading)
                             )
                         )
-                        found[1].append(await _round(server.pid, others, lambda: push(b"")))
+                        result[1].append(await _round(server.pid, others, lambda: push(b"")))
     work = f"market data to {FIRMS * EACH} gRPC subscribers"
     return Figure(
         work,
         "/s",
-        *found,
+        *result,
         "bare grpc.aio",
         Goal(0.8),
         f"{CHANGES} orders a round, frames of about {len(frame)} bytes",

@@ -30,50 +30,50 @@ def figures(rounds: int) -> list[Figure]:
 
 
 def _rows(count: int, rounds: int) -> list[Figure]:
-    luck = random.Random(count)
-    dues = [luck.randrange(FAR) for _ in range(count)]
+    rng = random.Random(count)
+    dues = [rng.randrange(FAR) for _ in range(count)]
     contenders: dict[str, Callable[[list[int]], None]] = {"ours": _ours, "bare heap": _heap}
     if (with_simpy := _simpy()) is not None:
         contenders["simpy"] = with_simpy
     if count <= LOOPTIME_MAX and (with_looptime := _looptime()) is not None:
         contenders["looptime"] = with_looptime
-    found: dict[str, list[float]] = {name: [] for name in contenders}
+    result: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, run in contenders.items():
             gc.collect()
             start = thread_time()
             run(dues)
-            found[name].append(count / (thread_time() - start))
+            result[name].append(count / (thread_time() - start))
     last = count == COUNTS[-1]
     rows = [
         Figure(
             f"{count:,} timers, scheduled and fired",
             "/s",
-            found["ours"],
-            found["bare heap"],
+            result["ours"],
+            result["bare heap"],
             "/s bare heap",
             Goal(0.75) if last else None,
         )
     ]
-    if "simpy" in found:
+    if "simpy" in result:
         rows.append(
             Figure(
                 f"{count:,} timers, scheduled and fired",
                 "/s",
-                found["ours"],
-                found["simpy"],
+                result["ours"],
+                result["simpy"],
                 "/s simpy",
                 Goal(1.2) if last else None,
             )
         )
-    if "looptime" in found:
+    if "looptime" in result:
         goal = Goal(1.4) if count == LOOPTIME_MAX else None
         rows.append(
             Figure(
                 f"{count:,} timers, scheduled and fired",
                 "/s",
-                found["ours"],
-                found["looptime"],
+                result["ours"],
+                result["looptime"],
                 "/s looptime",
                 goal,
             )

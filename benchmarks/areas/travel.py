@@ -32,7 +32,7 @@ def figures(rounds: int) -> list[Figure]:
         return (time.thread_time() - start) * unit
 
     fresh = [took(lambda: Simulation(scenario)) for _ in range(rounds)]
-    found = [
+    results = [
         Figure(
             "fork of the quickstart",
             "ms",
@@ -62,7 +62,7 @@ def figures(rounds: int) -> list[Figure]:
     rewinds = [took(partial(long.rewind, seq=target), S) for target in targets]
     note = f"{LONG} orders by REST, rewound to {rounds} places"
     return [
-        *found,
+        *results,
         Figure(
             "rewind in a long journal",
             "s",
@@ -81,7 +81,7 @@ def long_run(inputs: int) -> tuple[Simulation, float]:
         load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal()
     )
     world = connect(sim)
-    firm = next(found for found in sim.exchange.firms.all() if found.client_id)
+    firm = next(result for result in sim.exchange.firms.all() if result.client_id)
     headers = world.bearer(firm, firm.users[0].name)
     start = time.thread_time()
     for number in range(inputs):

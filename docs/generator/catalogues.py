@@ -10,7 +10,7 @@ from generator.test_index import listed
 from sim.contract.contract import load_contract
 from sim.core.identity import kyc_outcomes
 from sim.core.service.rate_limits import LIMITS, PLANE_LIMITS
-from sim.evidence.compare.scorecard_page import anchor
+from sim.evidence.scorecard.scorecard_page import anchor
 from sim.read import dates, spec_coverage
 from sim.read.catalogues import rows
 from sim.read.conformance import rulebook
@@ -53,7 +53,7 @@ def assumptions() -> str:
 
 def observations() -> str:
     """Every observation: what was seen, where and when, and how the exchange is made to do so."""
-    tests = spec_coverage.load_observed()
+    tests = spec_coverage.load("observed")[1]
     return as_markdown(
         [
             {

@@ -18,6 +18,6 @@ def commands() -> str:
 
 def _help(parser: argparse.ArgumentParser) -> str:
     """The help text at 80 columns, whatever terminal runs this."""
-    made = type(parser.formatter_class.__name__, (parser.formatter_class,), {})
-    parser.formatter_class = lambda prog: made(prog, width=78, max_help_position=30)  # type: ignore
+    created = type(parser.formatter_class.__name__, (parser.formatter_class,), {})
+    parser.formatter_class = lambda prog: created(prog, width=78, max_help_position=30)  # type: ignore
     return parser.format_help().rstrip()

@@ -10,7 +10,7 @@ from generator.scenario_keys import link
 from sim.kernel import resources
 from sim.read.tables import as_markdown
 from sim.run.actors.operator.action import Action
-from sim.run.actors.operator.views import NARROWED, VIEWS, view
+from sim.run.actors.operator.views import VIEWS, view
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 from sim.server.control.call import Endpoint
@@ -40,8 +40,8 @@ def _described_in(endpoint: Endpoint) -> str:
     """A link to the table that describes the keys of a body, where there is one."""
     entry = endpoint.body.entry if isinstance(endpoint.body, Action) else endpoint.body
     name = getattr(entry, "__name__", "")
-    place = link(name)
-    return f" ([their meaning]({place}))" if place else ""
+    position = link(name)
+    return f" ([their meaning]({position}))" if position else ""
 
 
 def _sentence(text: str) -> str:
@@ -60,7 +60,7 @@ def views() -> str:
         {
             "view": f"`{name}`",
             "one row for each": _ROW_OF[name],
-            "narrowed by": ", ".join(f"`{by}`" for by in NARROWED.get(name, ())),
+            "narrowed by": ", ".join(f"`{by}`" for by in VIEWS[name].filters),
         }
         for name in VIEWS
     ]
@@ -76,9 +76,9 @@ def _rows() -> Iterator[tuple[str, object]]:
     failed = [result for result in simulation.script.results if result.failures]
     assert not failed, failed
     for name in VIEWS:
-        shown = view(simulation.engine, name)[name]
-        own = [row for row in shown if any(word in json.dumps(row) for word in _OWN)]
-        yield name, own[-1] if own else shown[0]
+        displayed = view(simulation.engine, name)[name]
+        own = [row for row in displayed if any(word in json.dumps(row) for word in _OWN)]
+        yield name, own[-1] if own else displayed[0]
 
 
 # What only the scenario below names.

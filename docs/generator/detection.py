@@ -58,12 +58,12 @@ def results() -> Results:
 
 def summary() -> str:
     """How many were found, and how many of those that were planted blindly."""
-    found = [bug for bug in PLANTED if results().finders(bug.name)]
+    planted = [bug for bug in PLANTED if results().finders(bug.name)]
     blind = [bug for bug in PLANTED if bug.blind]
-    seen = sum(bug in found for bug in blind)
+    observed = sum(bug in planted for bug in blind)
     return (
-        f"At least one tool finds **{len(found)} of {len(PLANTED)}** bugs,"
-        f" and {seen} of the {len(blind)} blind ones."
+        f"At least one tool finds **{len(planted)} of {len(PLANTED)}** bugs,"
+        f" and {observed} of the {len(blind)} blind ones."
     )
 
 
@@ -138,7 +138,7 @@ def _sentences() -> Iterator[dict[str, Any]]:
     for bug in PLANTED:
         finders = results().finders(bug.name)
         if finders:
-            column = min(finders, key=lambda one: finders[one][1])
+            column = min(finders, key=lambda item: finders[item][1])
             text = finders[column][0].replace("|", "¦")
             yield {"bug": f"`{bug.name}`", "tool": column, "sentence": f"`{_cut(text)}`"}
 

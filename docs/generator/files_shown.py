@@ -18,13 +18,13 @@ _LANGUAGES = {"py": "python", "cs": "csharp", "md": "markdown"}  # others: the e
 
 def blocks() -> dict[str, tuple[str, Callable[[], str]]]:
     """Every block of this kind: its page, and what makes it. Names are used once."""
-    found: dict[str, tuple[str, Callable[[], str]]] = {}
+    result: dict[str, tuple[str, Callable[[], str]]] = {}
     for page in sorted((ROOT / "docs").rglob("*.md")):
         for name, file in MARKER.findall(page.read_text()):
-            if name in found:
+            if name in result:
                 raise LookupError(f"{page} uses the block {name} again")
-            found[name] = page.relative_to(ROOT).as_posix(), partial(shown, file)
-    return found
+            result[name] = page.relative_to(ROOT).as_posix(), partial(shown, file)
+    return result
 
 
 def shown(file: str) -> str:

@@ -28,14 +28,16 @@ def _class(kind: type) -> str:
             function = value.fget if isinstance(value, property) else value.func
             parts += [f"#### `{kind.__name__}.{name}`", f"Property. {_prose(function)}"]
         elif callable(value):
-            shown = f"{name}{_signature(value)}" if name != "__call__" else f"(){_signature(value)}"
-            parts += [f"#### `{kind.__name__}.{name}`", f"```text\n{shown}\n```", _prose(value)]
+            displayed = (
+                f"{name}{_signature(value)}" if name != "__call__" else f"(){_signature(value)}"
+            )
+            parts += [f"#### `{kind.__name__}.{name}`", f"```text\n{displayed}\n```", _prose(value)]
     return "\n\n".join(parts)
 
 
 def _signature(function: Any) -> str:
-    found = inspect.signature(function)
-    bound = found.replace(parameters=list(found.parameters.values())[1:])
+    result = inspect.signature(function)
+    bound = result.replace(parameters=list(result.parameters.values())[1:])
     return str(bound).replace("'", "").replace("typing.", "")
 
 

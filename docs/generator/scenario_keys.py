@@ -20,11 +20,11 @@ def keys(*names: str, root: bool = False) -> Callable[[], str]:
     """A block with a section for each of the definitions; with `root` the keys of a file first."""
 
     def make() -> str:
-        whole = whole_schema()
-        parts = [_keys_of(whole)] if root else []
+        total = whole_schema()
+        parts = [_keys_of(total)] if root else []
         parts += [
-            f"## `{_path(name)}`\n\n{whole['$defs'][name]['description']}{_other_paths(name)}\n\n"
-            f"{_keys_of(whole['$defs'][name])}"
+            f"## `{_path(name)}`\n\n{total['$defs'][name]['description']}{_other_paths(name)}\n\n"
+            f"{_keys_of(total['$defs'][name])}"
             for name in names
         ]
         return "\n\n".join(parts)
@@ -56,15 +56,17 @@ def _other_paths(name: str) -> str:
 @cache
 def _paths_of(name: str) -> tuple[str, ...]:
     """Every path of a definition, those on its own page first."""
-    sections = {"": whole_schema()} | {one: whole_schema()["$defs"][one] for one in PLACES}
-    found = [
+    sections = {"": whole_schema()} | {item: whole_schema()["$defs"][item] for item in PLACES}
+    results = [
         (PLACES.get(section) != PLACES[name], f"{_path(section)}.{key}" if section else key)
         for section, definition in sections.items()
         if section != name
         for key, value in definition["properties"].items()
         if name in _mentioned(value) and not value.get("deprecated")
     ]
-    return tuple(path.removeprefix("step.") for _, path in sorted(found, key=lambda one: one[0]))
+    return tuple(
+        path.removeprefix("step.") for _, path in sorted(results, key=lambda item: item[0])
+    )
 
 
 def _keys_of(definition: dict[str, Any]) -> str:
@@ -143,14 +145,14 @@ _KINDS = {
 
 def _reached(*starts: str, but: Iterable[str] = ()) -> tuple[str, ...]:
     """Definitions that the given ones refer to, these included: each before those it mentions."""
-    seen: dict[str, None] = {}
+    observed: dict[str, None] = {}
     waiting = list(starts)
     while waiting:
         name = waiting.pop(0)
-        if name not in seen and name not in but:
-            seen[name] = None
+        if name not in observed and name not in but:
+            observed[name] = None
             waiting[:0] = _mentioned(whole_schema()["$defs"][name])
-    return tuple(seen)
+    return tuple(observed)
 
 
 def _mentioned(value: Any) -> Iterator[str]:

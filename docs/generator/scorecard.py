@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from sim.evidence.compare import scorecard_page as page
-from sim.evidence.compare.scorecard import Scorecard, scorecard
+from sim.evidence.scorecard import scorecard_page as page
+from sim.evidence.scorecard.scorecard import Scorecard, scorecard
 from sim.read.tables import as_markdown
 
 LINK = page.in_documentation

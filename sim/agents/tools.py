@@ -6,12 +6,13 @@ first text describes an argument, and further ones are its values.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated, Any, TypeAlias
+from functools import cache
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from sim.agents.answers import ToolError, answer, quoted
-from sim.agents.guides import found_sections
 from sim.agents.session import AgentSession, RunningExchange
 from sim.core.model.refusals import Refusal
 from sim.kernel import resources
@@ -126,7 +127,7 @@ def call(
     running = session.find(exchange)
     if not path.startswith("/"):
         raise ToolError(f"path must begin with a slash, not {quoted(path[:1])}.")
-    reply = running.caller.call(plane, verb, path, body, caller)
+    reply = running.call(plane, verb, path, body, caller)
     then = "`history` shows how the exchange handled it."
     if reply.status >= 400:
         subject = f" {reply.request_id}" if reply.request_id else ""
@@ -229,3 +230,49 @@ def docs(session: AgentSession, query: Annotated[str, "some words"]) -> str:
     if not sections:
         raise ToolError(f"No guide says anything about {quoted(query)}. Try other words.")
     return "\n\n".join([*sections, "Next: `catalogue` lists operations, faults and rules by name."])
+
+
+# ---- guides: the sections of the how-to pages and the skill, searched by their words
+
+
+_SECTION_MAX, _SECTIONS = 1_800, 3
+
+
+class GuideSection(NamedTuple):
+    """A section of a page."""
+
+    page: str
+    title: str
+    text: str
+
+    def relevance(self, words: list[str]) -> float:
+        """Return how well it answers a question with these words; 0 if it contains none."""
+        title, text = self.title.lower(), self.text.lower()
+        hits = sum(4 * (word in title) + min(text.count(word), 5) for word in words)
+        has_all = all(word in title or word in text for word in words)
+        return hits * (3 if has_all else 1) / (1 + len(text) / 8_000)
+
+    def shortened(self) -> str:
+        """Return the section as Markdown."""
+        rest = " …" if len(self.text) > _SECTION_MAX else ""
+        return f"### {self.title} ({self.page})\n\n{self.text[:_SECTION_MAX]}{rest}"
+
+
+def found_sections(question: str) -> list[str]:
+    """Return the sections that are most relevant to some words, the best first."""
+    words = [word for word in re.findall(r"[a-z0-9_.]+", question.lower()) if len(word) > 1]
+    scored = [(section.relevance(words), section) for section in _sections()]
+    best = sorted(scored, key=lambda pair: pair[0], reverse=True)[:_SECTIONS]
+    return [section.shortened() for score, section in best if score > 0]
+
+
+@cache
+def _sections() -> list[GuideSection]:
+    folder, sections = resources.folder("docs"), []
+    for page in [*sorted(folder.rglob("*.md")), resources.path("fixtures", "skill.md")]:
+        name = str(page.relative_to(folder)) if page.is_relative_to(folder) else page.name
+        parts = re.split(r"^(#{1,3} .+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        for heading, text in zip(parts[1::2], parts[2::2], strict=True):
+            if text.strip():
+                sections.append(GuideSection(name, heading.lstrip("# "), text.strip()))
+    return sections

@@ -13,13 +13,12 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 
-from sim.api import auth, exchange, gateway, retail
+from sim.api import auth, exchange, gateway, retail, rfq
 from sim.api.exchange.kyc import webhook_registration
-from sim.api.pipeline.deferred import Finisher
-from sim.api.pipeline.handler import AnyHandler, collect
+from sim.api.pipeline.handler import AnyHandler, Finisher, collect
 from sim.api.retail.orders import synchronous_answer
 
-HANDLER_PACKAGES = (exchange, gateway, retail, auth)
+HANDLER_PACKAGES = (exchange, gateway, retail, rfq, auth)
 
 # How the answer of a deferred call is built once it can be, by kind.
 FINISHERS: dict[str, Finisher] = {

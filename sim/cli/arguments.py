@@ -35,7 +35,7 @@ class Command(Protocol):
     __name__: str
     __doc__: str | None
 
-    def add_arguments(self, parser: argparse.ArgumentParser, /) -> None:
+    def add_arguments(self, parser: Options, /) -> None:
         """Declare positional arguments and options."""
 
     def run(self, args: argparse.Namespace, /) -> int:
@@ -134,97 +134,81 @@ def reading(text: str) -> str:
     return text
 
 
-# ---- kinds of options
+class Options(argparse.ArgumentParser):
+    """A parser with the kinds of options of this command line."""
 
+    def add_option(self, name: str, help_text: str, **more: Any) -> None:
+        """Add an option."""
+        self.add_argument(name, help=help_text, **more)
 
-def add_option(parser: argparse._ActionsContainer, name: str, help_text: str, **more: Any) -> None:
-    """Add an option."""
-    parser.add_argument(name, help=help_text, **more)
+    def add_text(self, name: str, metavar: str, help_text: str, **more: Any) -> None:
+        """Add an option with a text, "" unless a default is given."""
+        self.add_option(name, help_text, metavar=metavar, **{"default": "", **more})
 
+    def add_path(self, name: str, metavar: str, help_text: str) -> None:
+        """Add an option with the path of a file or folder, None by default."""
+        self.add_option(name, help_text, metavar=metavar, type=Path)
 
-def add_text(
-    parser: argparse.ArgumentParser, name: str, metavar: str, help_text: str, **more: Any
-) -> None:
-    """Add an option with a text, "" unless a default is given."""
-    add_option(parser, name, help_text, metavar=metavar, **{"default": "", **more})
+    def add_flag(self, name: str, help_text: str, **more: Any) -> None:
+        """Add an option without a value."""
+        self.add_option(name, help_text, action="store_true", **more)
 
+    def add_list(self, name: str, metavar: str | None, help_text: str, **more: Any) -> None:
+        """Add an option that may be repeated."""
+        self.add_option(name, help_text, metavar=metavar, action="append", default=[], **more)
 
-def add_path(parser: argparse.ArgumentParser, name: str, metavar: str, help_text: str) -> None:
-    """Add an option with the path of a file or folder, None by default."""
-    add_option(parser, name, help_text, metavar=metavar, type=Path)
+    def add_instant(self, name: str, help_text: str) -> None:
+        """Add an option with an instant, None by default."""
+        self.add_option(name, help_text, metavar="INSTANT", type=instant)
 
+    # ---- options that several commands have
 
-def add_flag(parser: argparse._ActionsContainer, name: str, help_text: str, **more: Any) -> None:
-    """Add an option without a value."""
-    add_option(parser, name, help_text, action="store_true", **more)
+    def add_scenarios(self) -> None:
+        """Add the scenarios to run."""
+        self.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
 
+    def add_seeds(self, help_text: str) -> None:
+        """Add `--seeds A..B`, also spelled `--seed N`."""
+        self.add_argument("--seeds", "--seed", type=seeds, metavar="A..B", help=help_text)
 
-def add_list(
-    parser: argparse.ArgumentParser, name: str, metavar: str | None, help_text: str, **more: Any
-) -> None:
-    """Add an option that may be repeated."""
-    add_option(parser, name, help_text, metavar=metavar, action="append", default=[], **more)
+    def add_params(self, help_text: str) -> None:
+        """Add `--param NAME=VALUE`."""
+        self.add_list("--param", "NAME=VALUE", help_text, type=parameter)
 
+    def add_choices_of_scenario(self) -> None:
+        """Add the options that change a scenario before it runs: parameters, preset and reading."""
+        params = "set a parameter; of a matrix, only the combinations with this value are used"
+        self.add_params(params)
+        preset = "apply this preset of quirks and faults, instead of the scenario's"
+        self.add_option("--preset", preset, choices=PRESETS, default="")
+        self.add_reading()
 
-def add_instant(parser: argparse.ArgumentParser, name: str, help_text: str) -> None:
-    """Add an option with an instant, None by default."""
-    add_option(parser, name, help_text, metavar="INSTANT", type=instant)
+    def add_reading(self) -> None:
+        """Add the reading of the service."""
+        read = (
+            "the reading of the service, instead of the scenario's: documented or observed"
+            " (default: the environment's SIM_READING)"
+        )
+        # argparse checks a default that is text like an argument, so an invalid SIM_READING is
+        # refused.
+        default = os.environ.get("SIM_READING", "")
+        self.add_text("--reading", "READING", read, type=reading, default=default)
 
+    def add_jobs(self, default: int, help_text: str) -> None:
+        """Add the number of processes."""
+        self.add_option("--jobs", help_text, type=ordinal, default=default, metavar="N")
 
-# ---- options that several commands have
-
-
-def add_scenarios(parser: argparse.ArgumentParser) -> None:
-    """Add the scenarios to run."""
-    parser.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
-
-
-def add_seeds(parser: argparse.ArgumentParser, help_text: str) -> None:
-    """Add `--seeds A..B`, also spelled `--seed N`."""
-    parser.add_argument("--seeds", "--seed", type=seeds, metavar="A..B", help=help_text)
-
-
-def add_params(parser: argparse.ArgumentParser, help_text: str) -> None:
-    """Add `--param NAME=VALUE`."""
-    add_list(parser, "--param", "NAME=VALUE", help_text, type=parameter)
-
-
-def add_choices_of_scenario(parser: argparse.ArgumentParser) -> None:
-    """Add the options that change a scenario before it runs: parameters, preset and reading."""
-    params = "set a parameter; of a matrix, only the combinations with this value are used"
-    add_params(parser, params)
-    preset = "apply this preset of quirks and faults, instead of the scenario's"
-    add_option(parser, "--preset", preset, choices=PRESETS, default="")
-    add_reading(parser)
-
-
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add the reading of the service."""
-    read = (
-        "the reading of the service, instead of the scenario's: documented or observed"
-        " (default: the environment's SIM_READING)"
-    )
-    # argparse checks a default that is text like an argument, so an invalid SIM_READING is refused.
-    default = os.environ.get("SIM_READING", "")
-    add_text(parser, "--reading", "READING", read, type=reading, default=default)
-
-
-def add_jobs(parser: argparse.ArgumentParser, default: int, help_text: str) -> None:
-    """Add the number of processes."""
-    add_option(parser, "--jobs", help_text, type=ordinal, default=default, metavar="N")
-
-
-def add_campaign(parser: argparse.ArgumentParser, jobs: int, jobs_text: str) -> None:
-    """Add the options of many runs: processes, a results file to resume from,
-    journals of failures.
-    """
-    add_jobs(parser, jobs, f"number of processes (default: {jobs_text})")
-    add_text(parser, "--results", "FILE", "write one JSON line per run as it finishes")
-    add_flag(parser, "--resume", "skip the runs that the file of --results already contains")
-    failed = "write the journals of failed runs to this folder"
-    add_text(parser, "--save-failures", "DIR", failed)
-    pages = "write a report of each failed run to this folder, as `sim report --out` does"
-    add_text(parser, "--report", "DIR", pages)
+    def add_campaign(self, jobs: int, jobs_text: str) -> None:
+        """Add the options of many runs: processes, a results file to resume from,
+        journals of failures.
+        """
+        self.add_jobs(jobs, f"number of processes (default: {jobs_text})")
+        self.add_text("--results", "FILE", "write one JSON line per run as it finishes")
+        self.add_flag("--resume", "skip the runs that the file of --results already contains")
+        failed = "write the journals of failed runs to this folder"
+        self.add_text("--save-failures", "DIR", failed)
+        pages = "write a report of each failed run to this folder, as `sim report --out` does"
+        self.add_text("--report", "DIR", pages)
 
 
 # ---- from options to what a command calls

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from sim.cli.arguments import add_instant
+from sim.cli.arguments import Options
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     at = "the interface as of this instant (default: the start of the quickstart)"
-    add_instant(parser, "--at", at)
+    parser.add_instant("--at", at)
 
 
 def run(args: argparse.Namespace) -> int:

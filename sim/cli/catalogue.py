@@ -25,7 +25,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from sim.cli.arguments import add_flag, usage_error
+from sim.cli.arguments import Options, usage_error
 from sim.cli.json_output import add_json, give_json, text_output
 
 KINDS = (
@@ -37,13 +37,13 @@ KINDS = (
 KIND: dict[str, Any] = {"metavar": "KIND", "help": "one of the above (default: operations)"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument("kind", nargs="?", default="operations", choices=KINDS, **KIND)
     pattern = "only rows with this text in a column; with wildcards: 'positions.*'"
     parser.add_argument("pattern", nargs="?", default="*", metavar="PATTERN", help=pattern)
     form = parser.add_mutually_exclusive_group()
     add_json(form, "the rows")
-    add_flag(form, "--markdown", "print a Markdown table")
+    form.add_argument("--markdown", action="store_true", help="print a Markdown table")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -18,16 +18,16 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from sim.cli.arguments import USAGE, add_flag, add_scenarios
+from sim.cli.arguments import USAGE, Options
 from sim.cli.json_output import add_json, give_json, is_alone, text_output
 
 if TYPE_CHECKING:
     from sim.read.scenario_check import Checked
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_scenarios(parser)
-    add_flag(parser, "--static", "check names and values only, without a run")
+def add_arguments(parser: Options) -> None:
+    parser.add_scenarios()
+    parser.add_flag("--static", "check names and values only, without a run")
     add_json(parser, "the problems, by file,")
 
 

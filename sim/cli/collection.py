@@ -15,17 +15,17 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from sim.cli.arguments import add_path, usage_error
+from sim.cli.arguments import Options, usage_error
 
 _KINDS = ("bruno", "postman")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     kind = {"metavar": "bruno|postman", "help": "the application"}
     parser.add_argument("kind", choices=_KINDS, **kind)  # type: ignore[arg-type]
-    add_path(parser, "--out", "DIR", "folder to write to")
+    parser.add_path("--out", "DIR", "folder to write to")
     ready = "addresses and credentials of a running exchange (default: the quickstart's ports)"
-    add_path(parser, "--ready-file", "PATH", ready)
+    parser.add_path("--ready-file", "PATH", ready)
 
 
 def run(args: argparse.Namespace) -> int:

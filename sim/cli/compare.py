@@ -28,16 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.cli.arguments import (
-    FAILED,
-    add_option,
-    add_path,
-    add_reading,
-    add_text,
-    check_writable,
-    count,
-    usage_error,
-)
+from sim.cli.arguments import FAILED, Options, check_writable, count, usage_error
 from sim.cli.json_output import add_json, give_json, text_output
 
 if TYPE_CHECKING:
@@ -46,19 +37,19 @@ if TYPE_CHECKING:
     from sim.world.format.scenario import Scenario
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument("recording", metavar="FILE", type=Path, help="recording or HAR file")
     scenario = "replay the session into this scenario, and compare values, order and causality too"
-    add_text(parser, "--scenario", "NAME", scenario)
-    add_option(parser, "--seed", "seed of the scenario", type=count, metavar="N")
-    add_reading(parser)
+    parser.add_text("--scenario", "NAME", scenario)
+    parser.add_option("--seed", "seed of the scenario", type=count, metavar="N")
+    parser.add_reading()
     accepted = "reviewed differences (YAML), which do not count"
-    add_path(parser, "--accepted", "FILE", accepted)
+    parser.add_path("--accepted", "FILE", accepted)
     propose = "write the other differences to a new file, as entries to review for --accepted"
-    add_path(parser, "--propose", "FILE", propose)
+    parser.add_path("--propose", "FILE", propose)
     against = "show what is new since an earlier comparison (its --json file)"
-    add_path(parser, "--against", "FILE", against)
-    add_path(parser, "--junit", "FILE", "write JUnit XML, one case per operation in the recording")
+    parser.add_path("--against", "FILE", against)
+    parser.add_path("--junit", "FILE", "write JUnit XML, one case per operation in the recording")
     add_json(parser, "the comparison")
 
 
@@ -68,10 +59,7 @@ def problems(args: argparse.Namespace) -> Iterator[str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.evidence.compare.drift import Drift, NoComparison, read_accepted, read_earlier
-    from sim.evidence.compare.drift_report import write
-    from sim.evidence.compare.identities import Unmatched
-    from sim.evidence.recording.files import UnreadableRecording
+    from sim.evidence.compare.drift import Drift, read_accepted, read_earlier, write
     from sim.evidence.recording.reading import uncollected
 
     if args.propose and args.propose.exists():
@@ -80,18 +68,15 @@ def run(args: argparse.Namespace) -> int:
         )
     out = text_output(args)
     check_writable([args.junit, args.propose])
-    try:
-        accepted = read_accepted(args.accepted) if args.accepted else ()
-        earlier = read_earlier(args.against) if args.against else None
-        with uncollected():
-            comparison = _compared(args)
-    except (UnreadableRecording, Unmatched, NoComparison) as error:
-        return usage_error(str(error))
+    accepted = read_accepted(args.accepted) if args.accepted else ()
+    earlier = read_earlier(args.against) if args.against else None
+    with uncollected():
+        comparison = _compared(args)
     drift = Drift(comparison, accepted, earlier)
     if not (args.accepted or args.propose or args.against or args.junit):
         give_json(args, comparison.document())
         comparison.write(out)
-        return 0 if comparison.same else FAILED
+        return 0 if comparison.tally.same else FAILED
     _write_files(args, drift)
     give_json(args, comparison.document() | {"drift": drift.document()})
     write(drift, out)
@@ -99,8 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_files(args: argparse.Namespace, drift: Drift) -> None:
-    from sim.evidence.compare.drift import proposed
-    from sim.evidence.compare.drift_report import suite
+    from sim.evidence.compare.drift import proposed, suite
     from sim.read.junit import junit
 
     if args.junit:

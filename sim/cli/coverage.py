@@ -12,10 +12,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from sim.cli.arguments import Options
 from sim.cli.json_output import add_json, give_json, text_output
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="coverage files")
     add_json(parser, "all counts, including zeros,")
 

@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from sim.cli.arguments import Options
+
 if TYPE_CHECKING:
     import aiohttp
     import grpc
@@ -54,7 +56,7 @@ def expect(holds: object, otherwise: object) -> None:
         raise JourneyError(str(otherwise))
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument(
         "--journal",
         type=Path,

@@ -18,40 +18,33 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.cli.arguments import add_option, add_path, add_text, check_writable, count, usage_error
+from sim.cli.arguments import Options, check_writable, count, usage_error
 from sim.cli.json_output import add_json, give_json, text_output
 
 if TYPE_CHECKING:
-    from sim.evidence.compare.scorecard import Scorecard
+    from sim.evidence.scorecard.scorecard import Scorecard
 
 _SUFFIXES = (".md", ".html")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     files = "recordings or HAR files of the service (default: none, so public evidence alone)"
     parser.add_argument("recordings", nargs="*", metavar="FILE", type=Path, help=files)
     scenario = "replay each recording into this scenario, so that values are compared too"
-    add_text(parser, "--scenario", "NAME", scenario)
-    add_option(parser, "--seed", "seed of the scenario", type=count, metavar="N")
+    parser.add_text("--scenario", "NAME", scenario)
+    parser.add_option("--seed", "seed of the scenario", type=count, metavar="N")
     inferred = "verdicts on assumptions and quirks, as `sim infer --json FILE` wrote them"
-    add_path(parser, "--inferred", "FILE", inferred)
-    add_path(parser, "--out", "FILE", "write the page: FILE.md or FILE.html")
+    parser.add_path("--inferred", "FILE", inferred)
+    parser.add_path("--out", "FILE", "write the page: FILE.md or FILE.html")
     add_json(parser, "the scorecard")
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.evidence.compare.evidence import NotInferred
-    from sim.evidence.compare.identities import Unmatched
-    from sim.evidence.recording.files import UnreadableRecording
-
     if problem := _problem(args):
         return usage_error(problem)
     out = text_output(args)
     check_writable([args.out])
-    try:
-        card = _scorecard(args)
-    except (UnreadableRecording, Unmatched, NotInferred) as error:
-        return usage_error(str(error))
+    card = _scorecard(args)
     if args.out:
         _write_page(args.out, card)
     give_json(args, card.document())
@@ -76,9 +69,9 @@ def _problem(args: argparse.Namespace) -> str:
 
 
 def _scorecard(args: argparse.Namespace) -> Scorecard:
-    from sim.evidence.compare.evidence import read_evidence
-    from sim.evidence.compare.scorecard import scorecard
     from sim.evidence.recording.reading import uncollected
+    from sim.evidence.scorecard.evidence import read_evidence
+    from sim.evidence.scorecard.scorecard import scorecard
     from sim.run.loader.load import load_scenario
 
     scenario = load_scenario(args.scenario) if args.scenario else None
@@ -88,8 +81,7 @@ def _scorecard(args: argparse.Namespace) -> Scorecard:
 
 
 def _write_page(path: Path, card: Scorecard) -> None:
-    from sim.evidence.compare.page_writer import html
-    from sim.evidence.compare.scorecard_page import page
+    from sim.evidence.scorecard.scorecard_page import html, page
 
     markdown = page(card)
     text = html(markdown) if path.suffix.lower() == ".html" else markdown
@@ -98,7 +90,7 @@ def _write_page(path: Path, card: Scorecard) -> None:
 
 def _summary(card: Scorecard) -> Iterator[str]:
     """What is known, on a screen."""
-    from sim.evidence.compare.scorecard_page import summary
+    from sim.evidence.scorecard.scorecard_page import summary
 
     rows = summary(card)
     for source in card.evidence.sources:

@@ -22,50 +22,35 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sim.cli.arguments import FAILED, add_option, add_path, check_writable, count, usage_error
+from sim.cli.arguments import FAILED, Options, check_writable, count
 from sim.cli.json_output import add_json, give_json, text_output
 
-if TYPE_CHECKING:
-    from sim.evidence.compare.inference.infer import Inference
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument("recording", metavar="FILE", type=Path, help="recording or HAR file")
     scenario = "replay the session into this scenario; its values are compared with the recording"
-    add_option(parser, "--scenario", scenario, metavar="NAME", required=True)
-    add_option(parser, "--seed", "seed of the scenario", type=count, metavar="N")
+    parser.add_option("--scenario", scenario, metavar="NAME", required=True)
+    parser.add_option("--seed", "seed of the scenario", type=count, metavar="N")
     write = "write a scenario whose values reproduce the recording as closely as possible"
-    add_path(parser, "--write", "FILE", write)
+    parser.add_path("--write", "FILE", write)
     add_json(parser, "the verdicts")
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.evidence.compare.identities import Unmatched
-    from sim.evidence.recording.files import UnreadableRecording
+    from sim.evidence.infer.infer import infer
+    from sim.evidence.recording.reading import read_recording
+    from sim.run.loader.load import load_scenario
 
     out = text_output(args)
     check_writable((args.write,))
-    try:
-        inference = _inferred(args)
-    except (UnreadableRecording, Unmatched) as error:
-        return usage_error(str(error))
+    recording = read_recording(args.recording)
+    inference = infer(args.recording, recording, load_scenario(args.scenario), args.seed)
     give_json(args, inference.document())
     inference.write(out)
     if args.write is not None:
         args.write.write_text(inference.scenario_file(_base(args)), encoding="utf-8")
     return 0 if inference.explained else FAILED
-
-
-def _inferred(args: argparse.Namespace) -> Inference:
-    from sim.evidence.compare.inference.infer import infer
-    from sim.evidence.recording.reading import read_recording
-    from sim.run.loader.load import load_scenario
-
-    recording = read_recording(args.recording)
-    scenario = load_scenario(args.scenario)
-    return infer(args.recording, recording, scenario, args.seed)
 
 
 def _base(args: argparse.Namespace) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from sim.cli.arguments import add_option, usage_error
+from sim.cli.arguments import Options, usage_error
 
 # File in the project, by name of the template.
 FILES = {
@@ -29,7 +29,7 @@ CI = {
 SCHEMA = "scenarios/scenario.schema.json"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument(
         "folder",
         nargs="?",
@@ -38,12 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder of the project (default: the current one)",
     )
-    add_option(
-        parser,
-        "--ci",
-        "CI service to write a file for (default: github)",
-        choices=CI,
-        default="github",
+    parser.add_option(
+        "--ci", "CI service to write a file for (default: github)", choices=CI, default="github"
     )
 
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from sim.cli.arguments import add_option, check_writable
+from sim.cli.arguments import check_writable
 
 STDOUT = "-"
 # Suffixes of input files, which a document never has.
@@ -25,7 +25,7 @@ _OPENS_A_JOURNAL = (b'{"journal":', b'{"recording":')
 def add_json(parser: argparse._ActionsContainer, noun: str) -> None:
     """Add `--json [FILE]`; `noun` describes the document (`give_json`)."""
     text = f"print {noun} as one JSON document and nothing else; with FILE, write it there as well"
-    add_option(parser, "--json", text, metavar="FILE", nargs="?", const=STDOUT, type=_target)
+    parser.add_argument("--json", help=text, metavar="FILE", nargs="?", const=STDOUT, type=_target)
 
 
 def _target(text: str) -> str:

@@ -11,18 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.cli.arguments import (
-    COULD_NOT_LISTEN,
-    DEFAULT_BASE,
-    add_flag,
-    add_list,
-    add_option,
-    add_path,
-    add_text,
-    clock_mode,
-    from_options,
-    port_base,
-)
+from sim.cli.arguments import DEFAULT_BASE, Options, clock_mode, from_options, port_base
 
 if TYPE_CHECKING:
     from sim.api.pipeline.settings import Settings
@@ -34,54 +23,52 @@ _TOKEN_MAX = 4096
 PROCESS_START = time.perf_counter()
 
 
-def add_listening(parser: argparse.ArgumentParser, default_clock: str) -> None:
+def add_listening(parser: Options, default_clock: str) -> None:
     """Add the options for addresses, clock and form of answers."""
     mode = (
         "how the clock moves. manual: only by command; autojump: to the next event while a client"
         " waits for an answer; fast: from event to event, as fast as clients read;"
         f" paced, paced:60: 1 or 60 virtual seconds a second (default: {default_clock})"
     )
-    add_text(parser, "--clock", "MODE", mode, type=clock_mode)
+    parser.add_text("--clock", "MODE", mode, type=clock_mode)
     host = "address to listen on; on any but loopback the control plane requires a token"
-    add_option(parser, "--host", host, default="127.0.0.1")
+    parser.add_option("--host", host, default="127.0.0.1")
     public = "host name to use in addresses and certificates (default: --host)"
-    add_text(parser, "--public-host", "NAME", public)
+    parser.add_text("--public-host", "NAME", public)
     ports = f"use ports N to N+6; 0 takes free ones (default {DEFAULT_BASE})"
-    add_option(parser, "--port-base", ports, type=port_base, default=DEFAULT_BASE, metavar="N")
-    add_path(parser, "--tls", "DIR", "serve over TLS; writes the local CA to DIR/ca.pem")
+    parser.add_option("--port-base", ports, type=port_base, default=DEFAULT_BASE, metavar="N")
+    parser.add_path("--tls", "DIR", "serve over TLS; writes the local CA to DIR/ca.pem")
     names = "an additional name in the certificate, for clients with fixed hosts; repeatable"
-    add_list(parser, "--tls-name", "NAME", names)
+    parser.add_list("--tls-name", "NAME", names)
     ready = "write addresses and credentials as JSON once every listener accepts"
-    add_path(parser, "--ready-file", "PATH", ready)
+    parser.add_path("--ready-file", "PATH", ready)
     slow = "on a manual clock: answer slow calls at once, or hold them until the clock moves"
-    add_option(parser, "--latency", slow, choices=("elide", "hold"), default="elide")
+    parser.add_option("--latency", slow, choices=("elide", "hold"), default="elide")
     no_headers = "send no x-sim-* headers"
-    add_flag(parser, "--no-debug-headers", no_headers, dest="opaque")
-    add_flag(
-        parser,
-        "--vendor-prefix",
-        "use the vendor-prefixed JSON names of the specification, section 2.10",
+    parser.add_flag("--no-debug-headers", no_headers, dest="opaque")
+    parser.add_flag(
+        "--vendor-prefix", "use the vendor-prefixed JSON names of the specification, section 2.10"
     )
     checked = "clock to check clients' assertions and signed timestamps against"
     clocks = ("either", "virtual", "wall")
-    add_option(parser, "--client-clock", checked, choices=clocks, default="either")
+    parser.add_option("--client-clock", checked, choices=clocks, default="either")
     stamps = "clock that stamps webhooks; auto: virtual while it is near the wall clock"
     clocks = ("auto", "virtual", "wall")
-    add_option(parser, "--webhook-clock", stamps, choices=clocks, default="auto")
+    parser.add_option("--webhook-clock", stamps, choices=clocks, default="auto")
     hosts = "allow webhooks to this host, besides loopback; repeatable"
-    add_list(parser, "--webhook-host", "HOST", hosts)
+    parser.add_list("--webhook-host", "HOST", hosts)
     folder = "folder of scenario files that the control plane may start instances from"
-    add_path(parser, "--scenarios", "DIR", folder)
+    parser.add_path("--scenarios", "DIR", folder)
     token = f"file with the bearer token of the control plane; or set {TOKEN_VARIABLE}"
-    add_path(parser, "--control-token-file", "PATH", token)
+    parser.add_path("--control-token-file", "PATH", token)
     warning = "the token itself, which every user of this machine can then see in the process list"
-    add_text(parser, "--control-token", "TOKEN", warning)
+    parser.add_text("--control-token", "TOKEN", warning)
     otlp = "export spans, metrics and logs to this OpenTelemetry collector (OTLP/HTTP base URL)"
-    add_text(parser, "--otlp", "URL", otlp, type=_collector)
-    add_flag(parser, "--open", "open the control room in a browser")
-    add_flag(parser, "--quiet", "write no line for each request, step and webhook")
+    parser.add_text("--otlp", "URL", otlp, type=_collector)
+    parser.add_flag("--open", "open the control room in a browser")
+    parser.add_flag("--quiet", "write no line for each request, step and webhook")
     lines = "json: every line is an object with a `kind`"
-    add_option(parser, "--log-format", lines, choices=("text", "json"), default="text")
+    parser.add_option("--log-format", lines, choices=("text", "json"), default="text")
 
 
 def _collector(text: str) -> str:
@@ -126,7 +113,6 @@ def listen(
 ) -> int:
     """Serve the simulation that `build` returns, with the options of `add_listening`."""
     from sim.api.pipeline.settings import Settings
-    from sim.server.listeners import CouldNotListen
     from sim.server.logs import set_up_logging
     from sim.world.format.clock_mode import parse_clock_mode
 
@@ -151,11 +137,7 @@ def listen(
         began=PROCESS_START,
         watch=watch,
     )
-    try:
-        return serve(options, build)
-    except CouldNotListen as error:
-        print(f"sim: {error}", file=sys.stderr)
-        return COULD_NOT_LISTEN
+    return serve(options, build)
 
 
 def _control_token(args: argparse.Namespace) -> str:

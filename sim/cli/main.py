@@ -30,7 +30,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn, cast
 
-from sim.cli.arguments import DIVERGED, INTERRUPTED, TERMINATED, USAGE, Command, usage_error
+from sim.cli.arguments import (
+    COULD_NOT_LISTEN,
+    DIVERGED,
+    INTERRUPTED,
+    TERMINATED,
+    USAGE,
+    Command,
+    usage_error,
+)
 from sim.cli.json_lines import JsonLines, wants_json_lines
 from sim.cli.parsing.parser import HelpFormatter, Parser, Version, nearest
 
@@ -44,15 +52,8 @@ COMMANDS = {
     "your client's own tests": ("certify", "calendar"),
     "search for failures": ("sweep", "hunt", "explore", "shrink", "bisect"),
     "reference and credentials": (
-        "catalogue",
-        "openapi",
-        "asyncapi",
-        "collection",
-        "proto",
-        "keys",
-        "token",
-        "sign",
-        "completion",
+        *("catalogue", "openapi", "asyncapi", "collection", "proto"),
+        *("keys", "token", "sign", "completion"),
     ),
 }
 # Groups whose commands have a folder of their own.
@@ -145,14 +146,16 @@ def _why(error: OSError) -> str:
 
 
 def _file_error(error: OSError) -> int:
-    """Report a file, or standard output, that cannot be read or written."""
+    """Report an address that cannot be used, or a file or output that cannot be read or written."""
+    from sim.server.listeners import CouldNotListen
+
     name = f"{os.fsdecode(error.filename)}: " if error.filename else ""
     code = usage_error(name + (_why(error) or error.strerror or str(error)))
     try:
         sys.stdout.flush()
     except OSError:  # the rest of the buffer would fail again at the end of the process
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return code
+    return COULD_NOT_LISTEN if isinstance(error, CouldNotListen) else code
 
 
 def _expected_error(error: Exception) -> int:

@@ -12,18 +12,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 
-from sim.cli.arguments import COULD_NOT_LISTEN, add_option, add_text, usage_error
+from sim.cli.arguments import Options, usage_error
 
 MISSING = "`sim mcp` needs the official SDK: pip install 'sandbox-exchange[mcp]'"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     http = "serve over HTTP there and print the address, instead of standard input and output"
-    add_text(parser, "--http", "HOST:PORT", http)
+    parser.add_text("--http", "HOST:PORT", http)
     lease = "end exchanges that nobody has used for N minutes (default 30)"
-    add_option(parser, "--lease", lease, type=float, default=30.0, metavar="N")
+    parser.add_option("--lease", lease, type=float, default=30.0, metavar="N")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -33,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
         if (missing.name or "").partition(".")[0] in ("mcp", "mcp_types", "uvicorn"):
             return usage_error(MISSING)
         raise
-    from sim.server.listeners import CouldNotListen, is_loopback
+    from sim.server.listeners import is_loopback
 
     lease_s = args.lease * 60
     if not 0 < lease_s < 7 * 86_400:
@@ -47,11 +46,7 @@ def run(args: argparse.Namespace) -> int:
         return usage_error(f"--http must be HOST:PORT, such as 127.0.0.1:18090, not {args.http!r}")
     if not is_loopback(host):
         return usage_error("--http listens on loopback only: who reaches it can start exchanges")
-    try:
-        asyncio.run(mcp_server.serve_http(host, int(port), lease_s, _version(), _announce))
-    except CouldNotListen as error:
-        print(f"sim: {error}", file=sys.stderr)
-        return COULD_NOT_LISTEN
+    asyncio.run(mcp_server.serve_http(host, int(port), lease_s, _version(), _announce))
     return 0
 
 

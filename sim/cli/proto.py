@@ -12,10 +12,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from sim.cli.arguments import usage_error
+from sim.cli.arguments import Options, usage_error
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument("folder", metavar="DIR", type=Path, help="folder to write to")
 
 

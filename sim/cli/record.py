@@ -10,38 +10,29 @@ example:
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from sim.cli.arguments import (
-    COULD_NOT_LISTEN,
-    add_option,
-    add_path,
-    add_text,
-    check_writable,
-    from_options,
-    port_base,
-)
+from sim.cli.arguments import Options, check_writable, from_options, port_base
 
 _PLANES = ("gateway", "retail", "exchange", "auth")
 DEFAULT_BASE = 19080
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     to = "the new file to write, readable only by you"
-    add_option(parser, "--to", to, metavar="FILE", type=Path, required=True)
+    parser.add_option("--to", to, metavar="FILE", type=Path, required=True)
     for plane in _PLANES:
-        add_text(parser, f"--{plane}", "URL", f"address of the service's {plane} plane")
+        parser.add_text(f"--{plane}", "URL", f"address of the service's {plane} plane")
     target = "the service's gRPC address; TLS if the other addresses are https, or with grpcs://"
-    add_text(parser, "--grpc", "HOST:PORT", target)
+    parser.add_text("--grpc", "HOST:PORT", target)
     authorities = "trust these CA certificates for the service instead of the system's"
-    add_path(parser, "--ca", "FILE", authorities)
-    add_option(parser, "--host", "address to listen on", default="127.0.0.1")
+    parser.add_path("--ca", "FILE", authorities)
+    parser.add_option("--host", "address to listen on", default="127.0.0.1")
     ports = f"use ports N to N+4; 0 takes free ones (default {DEFAULT_BASE})"
-    add_option(parser, "--port-base", ports, type=port_base, default=DEFAULT_BASE, metavar="N")
-    add_path(parser, "--ready-file", "PATH", "write the addresses as JSON once all of them accept")
-    add_text(parser, "--note", "TEXT", "a note for the file's first line")
+    parser.add_option("--port-base", ports, type=port_base, default=DEFAULT_BASE, metavar="N")
+    parser.add_path("--ready-file", "PATH", "write the addresses as JSON once all of them accept")
+    parser.add_text("--note", "TEXT", "a note for the file's first line")
 
 
 def problems(args: argparse.Namespace) -> Iterator[str]:
@@ -57,16 +48,11 @@ def problems(args: argparse.Namespace) -> Iterator[str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.server.listeners import CouldNotListen
     from sim.server.recorder.recorder import RecordOptions, record
 
     check_writable([args.ready_file], [args.to.parent])
     options = from_options(RecordOptions, args, upstream=_upstream(args))
-    try:
-        return record(options)
-    except CouldNotListen as error:
-        print(f"sim: {error}", file=sys.stderr)
-        return COULD_NOT_LISTEN
+    return record(options)
 
 
 def _upstream(args: argparse.Namespace) -> dict[str, str]:

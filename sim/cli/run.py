@@ -14,11 +14,7 @@ from pathlib import Path
 
 from sim.cli.arguments import (
     FAILED,
-    add_campaign,
-    add_choices_of_scenario,
-    add_scenarios,
-    add_seeds,
-    add_text,
+    Options,
     campaign_of,
     campaign_problems,
     check_scenarios,
@@ -27,20 +23,20 @@ from sim.cli.arguments import (
 from sim.cli.json_output import add_json, give_json, text_output
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_scenarios(parser)
-    add_seeds(parser, "run each scenario with every seed of the range (default: its own)")
-    add_choices_of_scenario(parser)
-    add_campaign(parser, jobs=1, jobs_text="1")
+def add_arguments(parser: Options) -> None:
+    parser.add_scenarios()
+    parser.add_seeds("run each scenario with every seed of the range (default: its own)")
+    parser.add_choices_of_scenario()
+    parser.add_campaign(jobs=1, jobs_text="1")
     junit = "write JUnit XML: one suite per run, one case per step"
-    add_text(parser, "--junit", "FILE", junit)
+    parser.add_text("--junit", "FILE", junit)
     kept = (
         "write the journal of every run to this folder, as SCENARIO-SEED.ndjson; a name that ends"
         " in .ndjson is the file of a single run"
     )
-    add_text(parser, "--journal", "PATH", kept)
+    parser.add_text("--journal", "PATH", kept)
     met = "write which operations and answers the runs exercised, for `sim coverage`"
-    add_text(parser, "--coverage", "FILE", met)
+    parser.add_text("--coverage", "FILE", met)
     add_json(parser, "the reports")
 
 

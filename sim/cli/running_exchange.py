@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from sim.cli.arguments import DEFAULT_BASE, add_flag, add_path
+from sim.cli.arguments import DEFAULT_BASE, Options
 
 _WRITES = "which `sim serve --ready-file PATH` writes"
 
 
-def add_exchange(parser: argparse.ArgumentParser) -> None:
+def add_exchange(parser: Options) -> None:
     """Add the options that select the exchange and its clock."""
     ready = "ready file of the exchange (default: SIM_READY_FILE, else the default ports)"
-    add_path(parser, "--ready-file", "PATH", ready)
+    parser.add_path("--ready-file", "PATH", ready)
     stamp = "stamp with the exchange's virtual time, for --client-clock virtual"
-    add_flag(parser, "--virtual", stamp)
+    parser.add_flag("--virtual", stamp)
 
 
 def facts_of(args: argparse.Namespace) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def default_facts(scenario: str = "quickstart", seed: int | None = None) -> dict
     from sim.contract.openapi import default_server
     from sim.run.loader.load import load_scenario
     from sim.run.simulation import Simulation
-    from sim.server.addresses import Addresses
+    from sim.server.listeners import Addresses
     from sim.server.ready_file import ready_facts
 
     addresses = Addresses(

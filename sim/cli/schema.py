@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from sim.cli.arguments import Options
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+
+def add_arguments(parser: Options) -> None:
     del parser
 
 

@@ -16,15 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.cli.arguments import (
-    add_choices_of_scenario,
-    add_flag,
-    add_instant,
-    add_option,
-    add_path,
-    read_scenario,
-    seed_number,
-)
+from sim.cli.arguments import Options, read_scenario, seed_number
 from sim.cli.listening import add_listening, listen, listening_problems
 
 if TYPE_CHECKING:
@@ -37,7 +29,7 @@ DEFAULT_CLOCK = "paced"
 ENVIRONMENTS = ("sandbox", "development", "pre-production", "production")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument(
         "scenario",
         nargs="?",
@@ -45,15 +37,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SCENARIO",
         help="bundled name or file (default: quickstart)",
     )
-    add_option(parser, "--seed", "seed, instead of the scenario's", type=seed_number, metavar="N")
+    parser.add_option("--seed", "seed, instead of the scenario's", type=seed_number, metavar="N")
     start = "virtual start, RFC 3339 with offset, instead of the scenario's"
-    add_instant(parser, "--start", start)
-    add_choices_of_scenario(parser)
+    parser.add_instant("--start", start)
+    parser.add_choices_of_scenario()
     environment = "environment to simulate; each has its own credentials"
-    add_option(parser, "--environment", environment, choices=ENVIRONMENTS)
-    add_path(parser, "--journal", "PATH", "write the journal to this file")
+    parser.add_option("--environment", environment, choices=ENVIRONMENTS)
+    parser.add_path("--journal", "PATH", "write the journal to this file")
     watch = "restart with the scenario when one of its files changes"
-    add_flag(parser, "--watch", watch)
+    parser.add_flag("--watch", watch)
     add_listening(parser, default_clock="the scenario's, or else paced")
 
 

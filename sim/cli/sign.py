@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import argparse
 
-from sim.cli.arguments import add_text, usage_error
+from sim.cli.arguments import Options, usage_error
 from sim.cli.running_exchange import add_exchange, facts_of, now_ns
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument("verb", metavar="VERB", type=_verb, help="GET, POST, …")
     parser.add_argument(
         "path", metavar="PATH", type=_path, help="from its first slash; a query is not signed"
     )
     key = "number of the API key in the ready file, from 1, or its id (default: the first)"
-    add_text(parser, "--key", "N", key, default="1")
+    parser.add_text("--key", "N", key, default="1")
     add_exchange(parser)
 
 

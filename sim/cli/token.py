@@ -11,19 +11,18 @@ import argparse
 import uuid
 from typing import Any
 
-from sim.cli.arguments import add_text, usage_error
+from sim.cli.arguments import Options, usage_error
 from sim.cli.running_exchange import add_exchange, ask, facts_of, now_ns
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_text(
-        parser,
+def add_arguments(parser: Options) -> None:
+    parser.add_text(
         "--firm",
         "FIRM",
         "the firm's name, its last part, or its client id (default: the first firm)",
     )
     user = "a participant instead; the token is its firm's, to use with X-Participant-Id"
-    add_text(parser, "--user", "USER", user)
+    parser.add_text("--user", "USER", user)
     add_exchange(parser)
 
 

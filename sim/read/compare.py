@@ -20,10 +20,11 @@ from sim.kernel.journal_reader import read_line
 from sim.read.commands import sim_command
 from sim.read.history.rows import rows
 from sim.read.identifiers import without_identifiers
+from sim.read.layout import first_lines
 from sim.read.progress import QUIET_BELOW_LINES, Interrupted, Progress, reading
 from sim.read.record import differing_part
 from sim.read.replay import Divergence, NumberedLines, journal_lines, replaying, simulation_of
-from sim.read.timeline.printing import plain, write
+from sim.read.timeline import plain, write
 from sim.run.actors.operator import views
 from sim.run.simulation import Simulation
 
@@ -130,10 +131,8 @@ class Comparison:
             print("the runs are the same, line by line", file=out)
             return
         difference = self.difference
-        print(
-            f"the first {difference.same} lines are the same; then {_MEANINGS[difference.part]}:",
-            file=out,
-        )
+        meaning = _MEANINGS[difference.part]
+        print(f"the first {difference.same} lines are the same; then {meaning}:", file=out)
         for path, raw in zip(self.paths, (difference.first, difference.second), strict=True):
             print(f"{path}, line {difference.number}:" if raw else f"{path}: has ended", file=out)
             if raw:
@@ -149,11 +148,9 @@ class Comparison:
             print(f"(their states cannot be compared: {self.not_compared})", file=out)
         elif not self.states:
             print("their states are the same after it", file=out)
-        for line in self.states[:DIFFERENCES_MAX]:
+        rest = "… and {} more differences of state; --json has all"
+        for line in first_lines(self.states, DIFFERENCES_MAX, rest):
             print(f"  {line}", file=out)
-        if len(self.states) > DIFFERENCES_MAX:
-            rest = len(self.states) - DIFFERENCES_MAX
-            print(f"  … and {rest} more differences of state; --json has all", file=out)
 
 
 def header_differences(first: Header, second: Header) -> dict[str, tuple[Any, Any]]:

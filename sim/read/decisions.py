@@ -98,10 +98,10 @@ def verdict_of(entry: JournalEntry) -> Verdict | None:
         return None
     out, rejected = entry.out, list(rejects_of(entry.out))
     orders = tuple(dict.fromkeys(order for event in out.events if (order := order_of(event))))
-    handled = [event for event in out.events if facts_of(event).get("handled")]
+    faults = (event for event in out.events if isinstance(event, FaultInjected))
+    handled = [fault.rule for fault in faults if facts_of(fault).get("handled")]
     if handled or (out.rule and len(rejected) < len(orders)):
-        rule = out.rule or getattr(handled[0], "rule", "")
-        return Verdict("answer lost", rule, facts_of(out), out.message, orders)
+        return Verdict("answer lost", out.rule or handled[0], facts_of(out), out.message, orders)
     if out.rule:
         return Verdict("refused", out.rule, facts_of(out), out.message, orders)
     if not rejected:

@@ -26,6 +26,7 @@ from sim.kernel.instants import Instant, format_instant, parse_instant
 from sim.read import dates
 from sim.read.decisions import RULES, decisions_in, kinds_of
 from sim.read.errors import MALFORMED, UsageError
+from sim.read.layout import first_lines
 from sim.run.simulation import Simulation
 
 _NO_OPERATION = "unknown path"
@@ -122,23 +123,19 @@ def _answer(entry: LoggedCall) -> AnswerKind:
 
 def document(coverage: Coverage) -> dict[str, Any]:
     """Return what was covered and what was not, for programs. `read` is the inverse."""
+    rules = [*RULES, *sorted(coverage.rules.keys() - set(RULES))]  # statements decide, too
     return {
         "coverage": 1,
         "runs": coverage.runs,
         "totals": {name: {"met": met, "of": of} for name, (met, of) in _totals(coverage).items()},
         "operations": _operations(coverage),
         "quirks": {name: coverage.quirks[name] for name in catalogue()},
-        "rules": {rule: {"decisions": coverage.rules[rule]} for rule in _rules(coverage)},
+        "rules": {rule: {"decisions": coverage.rules[rule]} for rule in rules},
         "faults": _faults(coverage),
         "dates": _dates(coverage),
         "first": format_instant(coverage.first) if coverage.first else None,
         "last": format_instant(coverage.last) if coverage.last else None,
     }
-
-
-def _rules(coverage: Coverage) -> list[str]:
-    """Return the rules of the page *Rules* that can decide, then statements that decided."""
-    return [*RULES, *sorted(coverage.rules.keys() - set(RULES))]
 
 
 def _faults(coverage: Coverage) -> dict[str, dict[str, int]]:
@@ -231,26 +228,29 @@ def merged(parts: Iterable[Coverage]) -> Coverage:
 # ---- the summary
 
 
+def _never_met(coverage: Coverage) -> dict[str, tuple[list[str], int]]:
+    """Return what was never covered by kind, and how many there are of the kind."""
+    operations = {name: row["calls"] for name, row in _operations(coverage).items()}
+    served = [name for name in operations if name != _NO_OPERATION]
+    sides = [(side, row) for row in _dates(coverage) for side in ("before", "after")]
+    unmet = [f"{side} {row['from'][:10]} ({row['name']})" for side, row in sides if not row[side]]
+    faults = [f"{kind} on {plane}" for kind, plane in _POINTS if not coverage.faults[kind, plane]]
+    return {
+        "operations": ([name for name in served if not operations[name]], len(served)),
+        "quirks": ([name for name in catalogue() if not coverage.quirks[name]], len(catalogue())),
+        "faults": (faults, len(_POINTS)),
+        "sides of dates": (unmet, len(sides)),
+    }
+
+
 def _totals(coverage: Coverage) -> dict[str, tuple[int, int]]:
     """Return how many entries were covered, and of how many.
 
     For answers, both numbers are the same.
     """
-    operations = _operations(coverage)
-    operation_names = [name for name in operations if name != _NO_OPERATION]
+    counts = {kind: (of - len(names), of) for kind, (names, of) in _never_met(coverage).items()}
     kinds = len({answer for answer, count in coverage.answers.items() if count > 0})
-    quirks = catalogue()
-    sides = [row[side] for row in _dates(coverage) for side in ("before", "after")]
-    return {
-        "operations": (
-            sum(operations[name]["calls"] > 0 for name in operation_names),
-            len(operation_names),
-        ),
-        "answers": (kinds, kinds),
-        "quirks": (sum(coverage.quirks[name] > 0 for name in quirks), len(quirks)),
-        "faults": (sum(coverage.faults[point] > 0 for point in _POINTS), len(_POINTS)),
-        "sides of dates": (sum(sides), len(sides)),
-    }
+    return {"operations": counts.pop("operations"), "answers": (kinds, kinds), **counts}
 
 
 def headline(coverage: Coverage) -> str:
@@ -278,23 +278,13 @@ def lines(coverage: Coverage) -> Iterator[str]:
             status = f"code {answer['code']}" if kind == "grpc" else answer["status"]
             yield f"    {answer['count']:>6}  {kind:<9} {status}  {answer['rule']}".rstrip()
     yield ""
-    yield from _names(
-        "operation", "never met", [name for name, row in operations.items() if not row["calls"]]
-    )
+    never = {kind: names for kind, (names, _) in _never_met(coverage).items()}
+    yield from _names("operation", "never met", never["operations"])
     yield from _names("operation", "never refused", _without(operations, refused=True))
     yield from _names("operation", "only refused", _without(operations, refused=False))
-    yield from _names(
-        "quirk", "never met", [name for name in catalogue() if not coverage.quirks[name]]
-    )
-    missing = [f"{kind} on {plane}" for kind, plane in _POINTS if not coverage.faults[kind, plane]]
-    yield from _names("fault", "never met", missing)
-    sides = [
-        f"{side} {row['from'][:10]} ({row['name']})"
-        for row in _dates(coverage)
-        for side in ("before", "after")
-        if not row[side]
-    ]
-    yield from _names("side of a date", "never met", sides, "sides of dates")
+    yield from _names("quirk", "never met", never["quirks"])
+    yield from _names("fault", "never met", never["faults"])
+    yield from _names("side of a date", "never met", never["sides of dates"], "sides of dates")
 
 
 def _without(operations: dict[str, Any], *, refused: bool) -> list[str]:
@@ -312,6 +302,5 @@ def _is_refusal(answer: dict[str, Any]) -> bool:
 
 def _names(noun: str, verdict: str, names: list[str], many: str = "") -> Iterator[str]:
     yield f"{len(names)} {noun if len(names) == 1 else many or noun + 's'} {verdict}"
-    yield from (f"  {name}" for name in names[:_SHOWN])
-    if len(names) > _SHOWN:
-        yield f"  and {len(names) - _SHOWN} more; --json lists all of them"
+    rest = "and {} more; --json lists all of them"
+    yield from (f"  {line}" for line in first_lines(names, _SHOWN, rest))

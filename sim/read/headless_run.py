@@ -19,7 +19,7 @@ from sim.api.pipeline.inputs import Outcome, Post, StepResult
 from sim.kernel.instants import OUT_OF_RANGE, Instant, format_instant
 from sim.read.commands import sim_command
 from sim.read.exchange_coverage import Recorder, packed
-from sim.read.features.features import FeatureRecorder
+from sim.read.features import FeatureRecorder
 from sim.read.invariant_checks import InvariantChecks
 from sim.read.junit import Case, Suite
 from sim.read.junit import junit as junit_document
@@ -72,14 +72,10 @@ class Report(Struct, frozen=True, kw_only=True):
         """
         return (failure for _, failure in self._failures_with_positions())
 
-    def _results_with_positions(self) -> Iterator[tuple[StepResult, str]]:
-        """Yield results with the places of their steps."""
-        return zip(self.results, self.places, strict=True)
-
     def _failures_with_positions(self) -> Iterator[tuple[str, str]]:
         """Yield the failures with the position of the step, such as "my.yaml:12"."""
         yield from (("", f"broken: {invariant}") for invariant in self.broken)
-        for result, position in self._results_with_positions():
+        for result, position in zip(self.results, self.places, strict=True):
             for failure in result.failures:
                 yield position, f"{result.name} at {format_instant(result.at)}: {failure}"
 
@@ -124,7 +120,7 @@ class Report(Struct, frozen=True, kw_only=True):
                     "ok": not result.failures,
                     "says": list(result.failures),
                 }
-                for result, position in self._results_with_positions()
+                for result, position in zip(self.results, self.places, strict=True)
             ],
             "broken": list(self.broken),
             "journal": self.journal,
@@ -255,9 +251,8 @@ def _write_page(journal: bytes, path: Path) -> Path:
 
 def file_name(name: str) -> str:
     """Return a scenario's name as a file name: printable, visible, without separators."""
-    letters = (
-        letter if letter.isprintable() and letter not in '/\\:*?"<>|' else "_" for letter in name
-    )
+    bad = '/\\:*?"<>|'
+    letters = (each if each.isprintable() and each not in bad else "_" for each in name)
     return "".join(letters).lstrip(".")[:200] or "scenario"
 
 

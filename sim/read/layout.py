@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 WIDTH = 100  # in a pipe or a file
@@ -54,3 +54,16 @@ def counted(count: int, noun: str) -> str:
     """Return a number and its noun: "1 rule", "2 rules", "3 queries"."""
     plural = noun[:-1] + "ies" if noun.endswith(("ry", "ty")) else f"{noun}s"
     return f"{count:,} {noun if count == 1 else plural}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Return names for a sentence; of many, only the first and the number of the others."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def first_lines(lines: Sequence[str], most: int, rest: str) -> Iterator[str]:
+    """Yield at most some lines, and `rest` with the number of the others in its braces."""
+    yield from lines[:most]
+    if len(lines) > most:
+        yield rest.format(len(lines) - most)

@@ -14,6 +14,7 @@ from msgspec import UNSET, Raw, json
 
 from sim.api.pipeline.inputs import Input, RestCall, RpcCall, StreamOpened, recorded_input
 from sim.core.model.why import Facts
+from sim.core.webhooks.payloads import shown_url
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Line
 from sim.kernel.journal_reader import read_line
@@ -91,6 +92,21 @@ def facts_of(decided: object) -> Facts:
     """
     facts = getattr(decided, "facts", UNSET)
     return {} if facts is UNSET else cast(Facts, facts)
+
+
+class SentWebhook(NamedTuple):
+    """A webhook attempt of an outcome. The URL is without its secrets."""
+
+    attempt: str
+    event_id: str
+    url: str
+
+
+def posts_of(out: Record) -> Iterator[SentWebhook]:
+    """Yield the webhook attempts of an outcome."""
+    for post in out.posts:
+        attempt, event_id, rest = post.split(" ", 2)  # the URL, and the checksum of the body
+        yield SentWebhook(attempt, event_id, shown_url(rest.rpartition(" ")[0]))
 
 
 # ---- comparing lines

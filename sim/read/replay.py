@@ -30,7 +30,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TextIO
+from typing import Any, BinaryIO, NamedTuple
 from zlib import crc32
 
 from msgspec import DecodeError, ValidationError, convert, json, structs, to_builtins
@@ -50,7 +50,6 @@ from sim.run.loader.load import scenario_from_source
 from sim.run.simulation import Simulation
 from sim.world.format.yaml_tree import ScenarioError
 
-DIVERGED, UNREADABLE = 3, 2
 EXCERPT = 160
 
 NumberedLines = Iterator[tuple[int, bytes]]
@@ -220,19 +219,6 @@ def simulation_at(path: Path | str, until: Instant | None = None) -> Simulation:
     return replay_file(path, until).simulation
 
 
-def replay(path: str, until: Instant | None, out: TextIO, seq: int | None = None) -> int:
-    """Replay a journal file, print the verdict, and return the exit code of `sim replay`."""
-    try:
-        print(*replay_file(path, until, seq=seq).lines(), sep="\n", file=out)
-    except Divergence as difference:
-        print(*difference.lines(), sep="\n", file=out)
-        return DIVERGED
-    except (UnreadableJournal, UsageError) as error:
-        print(error, file=out)
-        return UNREADABLE
-    return 0
-
-
 def _other_libraries(header: Header) -> Iterator[str]:
     here = library_versions()
     for name, version in header.libraries.items():
@@ -368,26 +354,22 @@ def _repeat_input(simulation: Simulation, number: int, raw: bytes, entry: Journa
 
 def _repeat_mark(simulation: Simulation, number: int, line: Line) -> None:
     try:
-        _travel(simulation, line)
+        match line.mark:
+            case "rewind":
+                simulation.rewind(seq=int(line.argument))
+            case "reset":
+                simulation.reset(int(line.argument))
+            case "snapshot":
+                simulation.snapshot(line.argument)
+            case "restore":
+                simulation.restore(line.argument)
+            case "fork":
+                continue_as_fork(simulation.engine, line.argument)
+            case _:
+                raise ValueError("unknown mark")
     except (ValueError, Refusal) as error:
         recorded = f"{line.mark} {line.argument}"
         raise Divergence(number, "mark", recorded, f"cannot be repeated: {error}") from error
-
-
-def _travel(simulation: Simulation, line: Line) -> None:
-    match line.mark:
-        case "rewind":
-            simulation.rewind(seq=int(line.argument))
-        case "reset":
-            simulation.reset(int(line.argument))
-        case "snapshot":
-            simulation.snapshot(line.argument)
-        case "restore":
-            simulation.restore(line.argument)
-        case "fork":
-            continue_as_fork(simulation.engine, line.argument)
-        case _:
-            raise ValueError("unknown mark")
 
 
 # ---- text

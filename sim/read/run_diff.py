@@ -12,14 +12,17 @@ Journals of one scenario, seed and start are also compared line by line, to the 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from msgspec import json
+
 from sim.kernel.instants import Instant, format_instant
+from sim.kernel.journal import Header
 from sim.read.compare import (
     WRITTEN,
     Difference,
@@ -27,16 +30,142 @@ from sim.read.compare import (
     first_difference,
     header_differences,
 )
-from sim.read.compared_run import ComparedRun, Description, Occurrence, read_run
-from sim.read.layout import counted, width, wrapped
+from sim.read.errors import MALFORMED, UnreadableJournal
+from sim.read.history.rows import Row, detailed_row, rows, steps_of
+from sim.read.identifiers import without_identifiers
+from sim.read.layout import counted, first_lines, width, wrapped
 from sim.read.progress import Interrupted, reading
+from sim.read.record import JournalEntry
 from sim.read.replay import excerpt, journal_lines, replay_file
 from sim.read.tables import print_table
-from sim.read.timeline.printing import grouped, plain, write
+from sim.read.timeline import grouped, plain, write
 from sim.run.simulation import Simulation
 
 SHOWN_MAX = 20
 _ONE_RUN = ("name", "seed", "start", "scenario_digest")
+REQUEST_KEYS = ("query", "body", "arguments", "frame", "request")
+# The same value of many instruments or accounts.
+_OF_MANY = re.compile(r"(\w+ \S+)(: .*)")
+
+
+# ---- a journal, by what its lines mean
+
+
+class Description(NamedTuple):
+    """What happened, without anything that differs between any two runs."""
+
+    kind: str
+    actor: str
+    title: str
+
+    def __str__(self) -> str:
+        return f"{self.title} of {self.actor}" if self.actor else self.title
+
+    def document(self) -> dict[str, Any]:
+        """Return it for programs."""
+        return {"kind": self.kind, "who": self.actor, "what": self.title}
+
+
+class Occurrence(NamedTuple):
+    """One line of a journal. `asked` and `answered` are hashes, so that long runs fit in memory."""
+
+    line: int
+    at: Instant
+    request: int
+    answered: int
+
+
+class ComparedRun(NamedTuple):
+    """A journal prepared for comparison."""
+
+    path: Path
+    header: Header
+    inputs: int
+    ended: Instant
+    occurrences: dict[Description, list[Occurrence]]
+    events: Counter[str]
+
+    def document(self) -> dict[str, Any]:
+        """Return the run as a document for programs."""
+        return {
+            "journal": str(self.path),
+            "scenario": self.header.name,
+            "seed": self.header.seed,
+            "inputs": self.inputs,
+            "until": format_instant(self.ended),
+        }
+
+    def raw(self, number: int) -> bytes:
+        """Return a line of the journal. Line 1 is the header."""
+        with journal_lines(self.path) as (_, lines):
+            return next(islice(lines, number - 2, None))[1]
+
+    def line(self, number: int) -> Row:
+        """Return a line of the journal as a row of a timeline."""
+        return next(rows(iter([self.raw(number)]), self.header))
+
+    def request(self, number: int) -> str:
+        """Return the request of a line, as JSON."""
+        return _request_text(JournalEntry(self.raw(number)))
+
+
+def read_run(path: Path) -> ComparedRun:
+    """Read a run for a comparison. Raises UnreadableJournal with the line."""
+    occurrences: defaultdict[Description, list[Occurrence]] = defaultdict(list)
+    events: Counter[str] = Counter()
+    inputs, now, number = 0, 0, 1
+    with journal_lines(path) as (header, numbered):
+        try:
+            steps = steps_of(header)
+            with reading(path) as progress:
+                for number, raw in progress.each(numbered):
+                    entry = JournalEntry(raw)
+                    if entry.mark:
+                        continue
+                    inputs, now = inputs + 1, entry.at
+                    row = detailed_row(entry, steps)
+                    events.update(row.events)
+                    if row.kind in ("clock", "timer") and not row.details:
+                        continue
+                    request, answered = hash(_request_text(entry)), hash(_outcome_text(row, entry))
+                    occurrence = Occurrence(number, now - header.start, request, answered)
+                    occurrences[_description(row, entry)].append(occurrence)
+        except MALFORMED as error:
+            # These lines have not been validated: anything that is not a record fails here.
+            raise UnreadableJournal(path, f"not a journal record: {error!r}", number) from error
+        return ComparedRun(path, header, inputs, now or header.start, dict(occurrences), events)
+
+
+def _description(row: Row, entry: JournalEntry) -> Description:
+    """Return what a row is about. A timer is identified by its kind and its owner."""
+    title = row.title
+    if row.kind == "timer":
+        fired = entry.out.fired
+        title = ", ".join(dict.fromkeys(timer.timer for timer in fired))
+        title += f" {fired[0].subject}" if len(fired) == 1 else ""
+    elif row.kind == "step":
+        title = title.rpartition(" (")[0] or title
+        title = re.sub(r"^step \d+ (?=.)", "step ", title)  # names are more stable than numbers
+    elif row.kind == "control":
+        action, _, rest = title.partition(" ")
+        subject = "" if rest.startswith("{") else rest.partition(" ")[0]
+        title = f"{action} {subject}".strip()
+    return Description(row.kind, row.caller or row.actor, without_identifiers(title))
+
+
+def _request_text(entry: JournalEntry) -> str:
+    recorded = json.decode(entry.line.input)  # protobuf messages as the base64 that it has
+    parts = [recorded[key] for key in REQUEST_KEYS if recorded.get(key)]
+    texts = (part if isinstance(part, str) else json.encode(part).decode() for part in parts)
+    return without_identifiers(" ".join(texts))
+
+
+def _outcome_text(row: Row, entry: JournalEntry) -> str:
+    body = without_identifiers(bytes(entry.out.body).decode())
+    return "\n".join((row.result, *map(without_identifiers, row.details), body))
+
+
+# ---- two of them
 
 
 class Mismatch(NamedTuple):
@@ -51,15 +180,10 @@ class Mismatch(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        if self.second is None:
-            return "only the first run has it"
-        if self.first is None:
-            return "only the second run has it"
-        return (
-            "the requests differ"
-            if self.first.request != self.second.request
-            else "outcomes differ"
-        )
+        if self.first is None or self.second is None:
+            return f"only the {'second' if self.first is None else 'first'} run has it"
+        same_request = self.first.request == self.second.request
+        return "outcomes differ" if same_request else "the requests differ"
 
 
 class Tally(NamedTuple):
@@ -69,6 +193,10 @@ class Tally(NamedTuple):
     first: int
     second: int
     differ: int
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {"first": self.first, "second": self.second, "differ": self.differ}
 
 
 class RunDiff:
@@ -136,10 +264,7 @@ class RunDiff:
             "begin": {name: list(pair) for name, pair in self.headers.items()},
             "line": self.exact.number if self.exact is not None else None,
             "difference": None if first is None else self._document(first),
-            "happened": [
-                {**each.meaning.document(), **dict(zip(_COUNTS, each[1:], strict=True))}
-                for each in self.tallies
-            ],
+            "happened": [{**each.meaning.document(), **each.counts} for each in self.tallies],
             "events": {
                 name: {"first": first, "second": second}
                 for name, (first, second) in self.events.items()
@@ -153,12 +278,8 @@ class RunDiff:
             name: plain(run.line(occurrence.line)) if occurrence is not None else None
             for name, run, occurrence in self._sides(mismatch)
         }
-        return {
-            **mismatch.meaning.document(),
-            "nth": mismatch.nth,
-            "says": mismatch.sentence,
-            **rows,
-        }
+        which = {"nth": mismatch.nth, "says": mismatch.sentence}
+        return {**mismatch.meaning.document(), **which, **rows}
 
     def _sides(self, mismatch: Mismatch) -> tuple[tuple[str, ComparedRun, Occurrence | None], ...]:
         return ("first", self.first, mismatch.first), ("second", self.second, mismatch.second)
@@ -169,13 +290,9 @@ class RunDiff:
             print("the journals are the same", file=out)
             return
         for name, run in (("first", self.first), ("second", self.second)):
+            about = f"{run.header.name}, seed {run.header.seed}, {run.inputs} inputs"
             print(f"{name:<7} {run.path}", file=out)
-            print(
-                f"{'':7} {run.header.name}, seed {run.header.seed}, {run.inputs} inputs,",
-                end="",
-                file=out,
-            )
-            print(f" until {format_instant(run.ended)}", file=out)
+            print(f"{'':7} {about}, until {format_instant(run.ended)}", file=out)
         for name, pair in self.headers.items():
             values = " and ".join(_begins_with(name, value) for value in pair)
             print(f"their headers differ in {name}: {values}", file=out)
@@ -196,10 +313,8 @@ class RunDiff:
 
     def _write_first(self, out: TextIO) -> None:
         if not self.mismatches:
-            print(
-                "\nboth runs have the same inputs and events, apart from identifiers and instants",
-                file=out,
-            )
+            same = "both runs have the same inputs and events, apart from identifiers and instants"
+            print(f"\n{same}", file=out)
             return
         mismatch = self.mismatches[0]
         times = f" (number {mismatch.nth} of its kind)" if mismatch.nth > 1 else ""
@@ -221,8 +336,7 @@ class RunDiff:
         if all(each.first == each.second and not each.differ for each in self.tallies):
             return
         rows: list[dict[str, Any]] = [
-            {"what": each.meaning.title, "who": each.meaning.actor}
-            | dict(zip(_COUNTS, each[1:], strict=True))
+            {"what": each.meaning.title, "who": each.meaning.actor, **each.counts}
             for each in self.tallies
             if each.differ or each.first != each.second
         ]
@@ -246,24 +360,15 @@ class RunDiff:
             print("\ntheir states at the end are the same, apart from identifiers", file=out)
             return
         print(f"\nat the end (first → second): {counted(len(states), 'value')} differ", file=out)
-        lines = list(grouped(states, _OF_MANY))
-        for line in lines[:SHOWN_MAX]:
+        rest = "… and {} more lines; --json has all"
+        for line in first_lines(list(grouped(states, _OF_MANY)), SHOWN_MAX, rest):
             print(f"  {line}", file=out)
-        if len(lines) > SHOWN_MAX:
-            print(f"  … and {len(lines) - SHOWN_MAX} more lines; --json has all", file=out)
-
-
-# The same value of many instruments or accounts.
-_OF_MANY = re.compile(r"(\w+ \S+)(: .*)")
 
 
 def _begins_with(name: str, value: Any) -> str:
     if name == "start":
         return format_instant(value)
     return f"{value[:12]}…" if name == "scenario_digest" else str(value)
-
-
-_COUNTS = ("first", "second", "differ")
 
 
 def _end_of(path: Path) -> Simulation:

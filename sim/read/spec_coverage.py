@@ -103,24 +103,13 @@ def pack(tests: Path) -> str:
     return json.dumps(packed, ensure_ascii=False)
 
 
-def load() -> tuple[str, dict[str, list[str]]]:
-    """Return the text of the ledger and the tests by statement, from the checkout or from the
-    wheel.
+def load(mark: str = "spec") -> tuple[str, dict[str, list[str]]]:
+    """Return the text of the ledger and the tests by what a mark names (`tests_by_statement`), from
+    the checkout or from the wheel.
 
     Raises FileNotFoundError if there is neither.
     """
     if (TESTS / "ledger.yaml").is_file():
-        return (TESTS / "ledger.yaml").read_text(encoding="utf-8"), tests_by_statement(TESTS)
+        return (TESTS / "ledger.yaml").read_text(encoding="utf-8"), tests_by_statement(TESTS, mark)
     packed = json.loads(PACKED.read_text(encoding="utf-8"))
-    return packed["statements"], packed["shown"]
-
-
-def load_observed() -> dict[str, list[str]]:
-    """Return the tests by observation, from checkout or wheel.
-
-    Raises FileNotFoundError as `load` does.
-    """
-    if (TESTS / "ledger.yaml").is_file():
-        return tests_by_statement(TESTS, "observed")
-    observed: dict[str, list[str]] = json.loads(PACKED.read_text(encoding="utf-8"))["observed"]
-    return observed
+    return packed["statements"], packed["shown" if mark == "spec" else mark]

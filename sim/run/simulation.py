@@ -32,9 +32,9 @@ from sim.run.actors.script.runner import Script
 from sim.run.engine import time_travel
 from sim.run.engine.engine import Behaviour, Engine
 from sim.run.engine.journal_record import library_versions
-from sim.run.engine.prepared_starts import PreparedStarts
 from sim.run.engine.run import Run
 from sim.run.engine.run_inputs import RunInputs
+from sim.run.engine.start import PreparedStarts
 from sim.world.format.scenario import Scenario
 from sim.world.start.world import build_world
 

@@ -24,7 +24,7 @@ from sim.read.commands import sim_command
 from sim.read.history.rows import rows
 from sim.read.progress import reading
 from sim.read.replay import journal_lines, replaying, simulation_of
-from sim.read.timeline.printing import write
+from sim.read.timeline import write
 from sim.run.actors.script.expectations import failures
 from sim.run.simulation import Simulation
 from sim.world.format.expectations_format import Expect
@@ -87,87 +87,44 @@ class Change(NamedTuple):
     after: Check
 
 
-class SearchResult(NamedTuple):
-    """The first change, if any; the first and the last check; and the lines between two checks.
+class Bisection(NamedTuple):
+    """What was searched: a journal with so many `lines` after its header, a check after each
+    `stride`. What was broad: the first change, if any, and the first and the last check.
 
     An `interrupted` search has gone as far as the last check.
     """
-
-    change: Change | None
-    first: Check
-    last: Check
-    stride: int
-    interrupted: bool = False
-
-
-def search(path: Path, expectation: Question, becomes: bool, stride: int) -> SearchResult:
-    """Find the first line after which the answer becomes `becomes`, having been the opposite.
-
-    Raises UnreadableJournal and Divergence as a replay does.
-    """
-    result = _walk(path, expectation, becomes, 1, stride)
-    if result.change is not None and stride > 1:
-        close = _walk(path, expectation, becomes, result.change.before.number, 1)
-        result = result._replace(
-            change=close.change or result.change, interrupted=close.interrupted
-        )
-    return result
-
-
-def _walk(
-    path: Path, expectation: Question, becomes: bool, start: int, stride: int
-) -> SearchResult:
-    """Replay. From line `start` on, ask after every `stride`-th line until the answer changes."""
-    change: Change | None = None
-    with journal_lines(path) as (header, lines):
-        sim = simulation_of(header)
-        number = 1
-        first = last = Check(number, sim.seq, sim.now, expectation.ask(sim))
-
-        def check() -> Change | None:
-            nonlocal last
-            before, last = last, Check(number, sim.seq, sim.now, expectation.ask(sim))
-            return Change(before, last) if before.holds != becomes == last.holds else None
-
-        with reading(path, keeps=True) as progress:
-            for number, _ in progress.each(replaying(sim, lines)):
-                if number >= start and (number - start) % stride == 0 and (change := check()):
-                    break
-        if not progress.interrupted and last.number != number:
-            change = check()
-    return SearchResult(change, first, last, stride, progress.interrupted)
-
-
-class Bisection(NamedTuple):
-    """What was searched and found, and how many lines the journal has after its header."""
 
     path: Path
     expectation: Question
     becomes: bool
     lines: int
-    result: SearchResult
+    stride: int
+    first: Check
+    last: Check
+    change: Change | None = None
+    interrupted: bool = False
 
     @property
     def ok(self) -> bool:
         """Whether the answer ends as it should: it never became false, or it became true."""
-        return self.becomes if self.result.change is not None else self.result.last.holds
+        return self.becomes if self.change is not None else self.last.holds
 
     def document(self) -> dict[str, Any]:
         """Return the result as a document; `changed` is null if the answer never changed."""
-        change = self.result.change
+        change = self.change
         return {
             "journal": str(self.path),
             "question": self.expectation.text,
             "becomes": self.becomes,
             "lines": self.lines,
-            "every": self.result.stride,
-            "interrupted": self.result.interrupted,
-            "first": self.result.first.holds,
-            "last": self.result.last.holds,
+            "every": self.stride,
+            "interrupted": self.interrupted,
+            "first": self.first.holds,
+            "last": self.last.holds,
             "changed": None if change is None else _check_document(change.after),
             "says": (change.before if self.becomes else change.after).wrong
             if change is not None
-            else self.result.last.wrong,
+            else self.last.wrong,
         }
 
 
@@ -176,54 +133,88 @@ def _check_document(check: Check) -> dict[str, Any]:
 
 
 def bisect(path: Path, expectation: Question, *, becomes: bool, every: int = 0) -> Bisection:
-    """Search a journal. `every` is the number of lines between two checks, 0 for the default."""
-    with journal_lines(path) as (_, lines):
+    """Find the first line after which the answer becomes `becomes`, having been the opposite.
+
+    `every` is the number of lines between two checks, 0 for the default. Raises UnreadableJournal
+    and Divergence as a replay does.
+    """
+    with journal_lines(path) as (header, lines):
         total = sum(1 for _ in lines)
-    result = search(path, expectation, becomes, every or max(1, total // CHECKS))
-    return Bisection(path, expectation, becomes, total, result)
+        start = simulation_of(header)
+    first = Check(1, start.seq, start.now, expectation.ask(start))
+    stride = every or max(1, total // CHECKS)
+    unsearched = Bisection(path, expectation, becomes, total, stride, first, first)
+    broad = _walk(unsearched, 1, stride)
+    if broad.change is None or stride == 1:
+        return broad
+    close = _walk(unsearched, broad.change.before.number, 1)
+    return broad._replace(change=close.change or broad.change, interrupted=close.interrupted)
+
+
+def _walk(search: Bisection, start: int, stride: int) -> Bisection:
+    """Replay. From line `start` on, ask after every `stride`-th line until the answer changes."""
+    becomes, ask, last = search.becomes, search.expectation.ask, search.first
+    change: Change | None = None
+    with journal_lines(search.path) as (header, lines):
+        sim = simulation_of(header)
+        number = 1
+
+        def check() -> Change | None:
+            nonlocal last
+            before, last = last, Check(number, sim.seq, sim.now, ask(sim))
+            return Change(before, last) if before.holds != becomes == last.holds else None
+
+        with reading(search.path, keeps=True) as progress:
+            for number, _ in progress.each(replaying(sim, lines)):
+                if number >= start and (number - start) % stride == 0 and (change := check()):
+                    break
+        if not progress.interrupted and last.number != number:
+            change = check()
+    return search._replace(last=last, change=change, interrupted=progress.interrupted)
 
 
 def print_bisection(result: Bisection, out: TextIO) -> None:
     """Print the result, and what to do next."""
-    path, expectation, becomes, total, answer = result
-    steps = "line" if answer.stride == 1 else f"{answer.stride}. line, then line by line"
-    print(f"{path}: {total} lines, checked after every {steps}", file=out)
-    if answer.interrupted:
-        print(f"interrupted after line {answer.last.number} of {total}", file=out)
-    if answer.change is None:
-        _print_unchanged(answer, expectation, out)
+    path, stride, change = result.path, result.stride, result.change
+    steps = "line" if stride == 1 else f"{stride}. line, then line by line"
+    print(f"{path}: {result.lines} lines, checked after every {steps}", file=out)
+    if result.interrupted:
+        print(f"interrupted after line {result.last.number} of {result.lines}", file=out)
+    if change is None:
+        _print_unchanged(result, out)
         return
-    before, after = answer.change
-    was, now = ("false", "true") if becomes else ("true", "false")
+    before, after = change
+    was, now = ("false", "true") if result.becomes else ("true", "false")
     print(
-        f"{expectation.text}: {was} up to line {before.number}, {now} after line {after.number},"
-        f" input {after.seq}",
+        f"{result.expectation.text}: {was} up to line {before.number}, {now} after line"
+        f" {after.number}, input {after.seq}",
         file=out,
     )
     with journal_lines(path) as (_, lines):
         end = after.number - 1
         lines_before = islice((raw for _, raw in lines), max(0, end - 1 - LINES_BEFORE), end)
         write(rows(lines_before), out)
-    for line in before.wrong if becomes else after.wrong:
-        print(f"  {'before' if becomes else 'now'}: {line}", file=out)
+    for line in before.wrong if result.becomes else after.wrong:
+        print(f"  {'before' if result.becomes else 'now'}: {line}", file=out)
     at = format_instant(after.at)
     print(f"next: {sim_command('replay', path, '--until', at, '--serve')}", file=out)
 
 
-def _print_unchanged(answer: SearchResult, expectation: Question, out: TextIO) -> None:
-    first, last = (str(check.holds).lower() for check in (answer.first, answer.last))
+def _print_unchanged(result: Bisection, out: TextIO) -> None:
+    text = result.expectation.text
+    first, last = (str(check.holds).lower() for check in (result.first, result.last))
     if first == last:
-        print(f"{expectation.text}: {first} at every check", file=out)
-    elif answer.interrupted:
-        print(f"{expectation.text}: {first} at the start, {last} at the last check", file=out)
+        print(f"{text}: {first} at every check", file=out)
+    elif result.interrupted:
+        print(f"{text}: {first} at the start, {last} at the last check", file=out)
     else:
-        print(f"{expectation.text}: {first} at the start, {last} at the end", file=out)
+        print(f"{text}: {first} at the start, {last} at the end", file=out)
         print(f"next: --becomes {last} finds where it changed", file=out)
-    if answer.stride > 1:
+    if result.stride > 1:
         print(
             "a change that was undone between two checks was not seen: --every 1 checks after each"
             " line",
             file=out,
         )
-    for line in answer.last.wrong:
+    for line in result.last.wrong:
         print(f"  {line}", file=out)

@@ -7,12 +7,12 @@ campaign resumes where it stopped, whatever the number of processes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from io import BytesIO
 from itertools import count
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TextIO
 
 from msgspec import DecodeError, Struct, json
@@ -21,44 +21,67 @@ from msgspec.structs import replace
 from sim.kernel.journal_reader import read_journal
 from sim.read.commands import sim_command
 from sim.read.exchange_coverage import Recorder, document, headline, merged, read
-from sim.read.features.features import FeatureRecorder
+from sim.read.features import FeatureRecorder
 from sim.read.headless_run import Report, junit, matrix_values, run_file, run_scenario
 from sim.read.layout import counted, paint
 from sim.read.progress import Progress
 from sim.read.replay import Divergence, simulation_of, verify
-from sim.run.loader.load import load_scenario, scenario_from_source
+from sim.run.loader.load import load_scenario, scenario_from_source, scenario_variants
 from sim.run.simulation import Simulation
 from sim.search.fuzz import with_random_steps
-from sim.search.variants import matching_variants
 from sim.search.workers import workers
 from sim.world.format.scenario import Scenario
 from sim.world.format.variation import SettingChange, label, with_changes, with_choices
 from sim.world.format.yaml_tree import SourcePosition, error_at
 
 
-class Job(Struct, frozen=True, kw_only=True):
-    """One run, in the form of a line of a results file.
+class RunOptions(Struct, frozen=True, kw_only=True):
+    """What holds for every run of a plan. Folders are "" for nowhere.
 
-    A `seed` of None means the scenario's own. `changes` are applied to the scenario, and `fuzz`
-    random steps are appended to it. `copy` is 2 for the second run whose files would have the same
-    names, and so on.
+    `oracles` name functions, as "package.module:function", that receive the simulation of a
+    finished run and yield a line for everything that is wrong with it. `fuzz` random steps are
+    appended to each scenario.
     """
 
-    scenario: str
-    seed: int | None = None
-    params: tuple[tuple[str, str], ...] = ()
     preset: str = ""
     reading: str = ""
     save_failures: str = ""
     journal: str = ""
     report: str = ""
-    coverage: bool = False
-    changes: tuple[SettingChange, ...] = ()
     fuzz: int = 0
     verify: bool = False
     oracles: tuple[str, ...] = ()
-    copy: int = 0
     features: bool = False
+
+
+class RunPlan(RunOptions, frozen=True, kw_only=True):
+    """What to run, and the files of results ("": none)."""
+
+    scenarios: Sequence[str]
+    seeds: Sequence[int] | None = None
+    jobs: int = 1
+    params: Mapping[str, str] = {}
+    results: str = ""
+    resume: bool = False
+    junit: str = ""
+    coverage: str = ""
+    variations: Sequence[tuple[SettingChange, ...]] = ((),)
+    cluster: str = ""
+
+
+class Job(RunOptions, frozen=True, kw_only=True):
+    """One run, in the form of a line of a results file.
+
+    A `seed` of None means the scenario's own. `changes` are applied to the scenario. `copy` is 2
+    for the second run whose files would have the same names, and so on.
+    """
+
+    scenario: str
+    seed: int | None = None
+    params: tuple[tuple[str, str], ...] = ()
+    coverage: bool = False
+    changes: tuple[SettingChange, ...] = ()
+    copy: int = 0
 
 
 class Result(Struct, frozen=True):
@@ -66,34 +89,6 @@ class Result(Struct, frozen=True):
 
     job: Job
     report: Report
-
-
-class RunPlan(Struct, frozen=True, kw_only=True):
-    """What to run, and where results go ("": nowhere).
-
-    `oracles` name functions, as "package.module:function", that receive the simulation of a
-    finished run and yield a line for everything that is wrong with it.
-    """
-
-    scenarios: Sequence[str]
-    seeds: Sequence[int] | None = None
-    jobs: int = 1
-    params: Mapping[str, str] = {}
-    preset: str = ""
-    reading: str = ""
-    results: str = ""
-    resume: bool = False
-    junit: str = ""
-    save_failures: str = ""
-    journal: str = ""
-    report: str = ""
-    coverage: str = ""
-    variations: Sequence[tuple[SettingChange, ...]] = ((),)
-    fuzz: int = 0
-    verify: bool = False
-    oracles: tuple[str, ...] = ()
-    cluster: str = ""
-    features: bool = False
 
 
 _result = json.Decoder(Result).decode
@@ -104,22 +99,15 @@ _result = json.Decoder(Result).decode
 
 def jobs_of(plan: RunPlan) -> list[Job]:
     """Return every run, ordered by scenario, matrix combination, variation and seed."""
+    options = {name: getattr(plan, name) for name in RunOptions.__struct_fields__}
     jobs = [
         Job(
             scenario=name,
             seed=seed,
             params=tuple({**variant, **plan.params}.items()),
-            preset=plan.preset,
-            reading=plan.reading,
-            save_failures=plan.save_failures,
-            journal=plan.journal,
-            report=plan.report,
             coverage=bool(plan.coverage),
             changes=changes,
-            fuzz=plan.fuzz,
-            verify=plan.verify,
-            oracles=plan.oracles,
-            features=plan.features,
+            **options,
         )
         for name in plan.scenarios
         for variant in matching_variants(name, plan.params)
@@ -127,6 +115,31 @@ def jobs_of(plan: RunPlan) -> list[Job]:
         for seed in (plan.seeds if plan.seeds is not None else (None,))
     ]
     return _with_copy_numbers(jobs) if plan.journal or plan.save_failures or plan.report else jobs
+
+
+def matching_variants(name: str, params: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the combinations of a scenario's matrix that agree with `params`.
+
+    Raises ScenarioError if a value is not in the matrix.
+    """
+    variants = scenario_variants(name)
+    matching = [
+        variant
+        for variant in variants
+        if all(variant.get(key, value) == value for key, value in params.items())
+    ]
+    if matching:
+        return matching
+    key = next(
+        key
+        for key, value in params.items()
+        if key in variants[0] and all(variant[key] != value for variant in variants)
+    )
+    values = ", ".join(dict.fromkeys(variant[key] for variant in variants))
+    raise error_at(
+        SourcePosition(name, 1, 1),
+        f"the matrix gives {key} the values {values}; {params[key]} is not one of them",
+    )
 
 
 def _with_copy_numbers(jobs: list[Job]) -> list[Job]:
@@ -221,35 +234,23 @@ def finished(plan: RunPlan) -> Iterator[Report]:
 
 
 def _run(jobs: list[Job], processes: int, cluster: str) -> Iterator[Report]:
+    # The workers of a cluster need not have the files, so a scenario's source is sent with the job
+    work = [(job, scenario_of(job).source() if cluster else "") for job in jobs]
     with workers(processes if len(jobs) > 1 else 1, cluster) as mapper:
-        if cluster:
-            # Its workers need not have the files, so a scenario's source is sent with the job
-            yield from mapper(_run_from_source, [(job, scenario_of(job).source()) for job in jobs])
-        else:
-            yield from mapper(run_one, jobs)
+        yield from mapper(run_one, work)
 
 
-def run_one(job: Job) -> Report:
+def run_one(work: tuple[Job, str]) -> Report:
     """Make one run. With `verify`, make it twice and replay its journal."""
-    return _report(job, scenario_of(job))
-
-
-def _run_from_source(job_and_source: tuple[Job, str]) -> Report:
-    job, source = job_and_source
-    return _report(job, scenario_from_source(source.encode()))
-
-
-def _report(job: Job, scenario: Scenario) -> Report:
-    folder = Path(job.save_failures) if job.save_failures else None
-    changes = label(job.changes)
-    journals = Path(job.journal) if job.journal else None
+    job, source = work
+    scenario = scenario_from_source(source.encode()) if source else scenario_of(job)
     report = run_scenario(
         scenario,
         job.seed,
-        save_failures=folder,
-        journals=journals,
+        save_failures=Path(job.save_failures) if job.save_failures else None,
+        journals=Path(job.journal) if job.journal else None,
         pages=Path(job.report) if job.report else None,
-        changes=changes,
+        changes=label(job.changes),
         recorder=Recorder() if job.coverage else None,
         features=FeatureRecorder() if job.features else None,
         copy=job.copy,
@@ -259,16 +260,10 @@ def _report(job: Job, scenario: Scenario) -> Report:
     written = BytesIO()
     again = Simulation(scenario, seed=job.seed, journal=written)
     digest = run_scenario(scenario, simulation=again, check_invariants=False).digest
-    broken = [line for name in job.oracles for line in _function(name)(again)]
+    broken = [line for name in job.oracles for line in resolve_name(name)(again)]
     if job.verify:
         broken += _differences(digest, written, report)
     return replace(report, broken=tuple(broken))
-
-
-def _function(name: str) -> Callable[[Simulation], Iterable[str]]:
-    module, _, function = name.partition(":")
-    check: Callable[[Simulation], Iterable[str]] = getattr(import_module(module), function)
-    return check
 
 
 def _differences(digest: str, written: BytesIO, report: Report) -> Iterator[str]:

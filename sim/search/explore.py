@@ -1,5 +1,5 @@
 """`sim explore` of scenarios: each documented fault once at each point that a scenario passes, and
-then, if requested, pairs of faults and other timings (`fault_sets.py`).
+then, if requested, pairs of faults and other timings (`fault_points.py`).
 
 A first run records the points. Then the scenario runs once for every fault at every point, and the
 verdict describes the result:
@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple, TextIO
 
-from msgspec import Struct, json
+from msgspec import Struct
 
 from sim.core.service.faults import ActiveFault
 from sim.kernel.instants import format_instant
@@ -30,20 +31,26 @@ from sim.read.progress import Progress
 from sim.read.tables import print_table
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
-from sim.search.fault_points import Point, points, refuse_unknown
-from sim.search.fault_sets import FaultSet, SingleFaultResult, names_of, sets_of, try_sets
-from sim.search.variants import matching_variants
+from sim.search.campaign import matching_variants
+from sim.search.fault_points import (
+    BROKE,
+    HELD,
+    INVARIANT,
+    NOT_AFFECTED,
+    NOTICED,
+    FaultSet,
+    Point,
+    Survey,
+    Trial,
+    by_point,
+    points,
+    refuse_unknown,
+    sets_of,
+    try_sets,
+)
 from sim.search.workers import map_jobs
-from sim.world.format.scenario import Scenario
 from sim.world.format.variation import SettingChange, with_changes
 
-HELD, NOTICED, BROKE, INVARIANT, NOT_AFFECTED = (
-    "held",
-    "noticed",
-    "broke",
-    "invariant",
-    "not affected",
-)
 FAILURES_MAX = 12
 
 
@@ -59,165 +66,107 @@ class ExploreRequest(Struct, frozen=True, kw_only=True):
     jobs: int = 1
 
 
-class ExploreTrial(Struct, frozen=True):
-    """One run to make: a scenario by name with its parameters, and faults as JSON, usually one."""
+class Variant(NamedTuple):
+    """A variant of a scenario: its name and parameters, the points that it passes, and the faults
+    to try there.
+    """
 
     scenario: str
     params: tuple[tuple[str, str], ...]
-    where: str
-    kind: str
-    faults: tuple[str, ...]
+    survey: Survey
+    points: list[Point]
 
-    @property
-    def entries(self) -> str:
-        """The faults as a scenario lists them."""
-        return ", ".join(self.faults)
+    def task(self, faults: FaultSet) -> ExploreTask:
+        """Return the run with these faults."""
+        return ExploreTask(self.scenario, self.params, faults)
 
 
-class TrialResult(Struct, frozen=True):
-    """The verdict on a trial.
+class ExploreTask(NamedTuple):
+    """A run to make: a scenario by name with its parameters, and faults, usually one."""
 
-    `lines` are its failures; `passed` counts the points that the run passed by plane and operation.
-    """
-
-    trial: ExploreTrial
-    title: str
-    verdict: str
-    lines: tuple[str, ...]
-    passed: tuple[tuple[str, str, int], ...] = ()
-
-    @property
-    def survived(self) -> bool:
-        return self.verdict not in (BROKE, INVARIANT)
-
-    def document(self) -> dict[str, Any]:
-        """Return the outcome as JSON."""
-        return {
-            "scenario": self.title,
-            "point": self.trial.where,
-            "kind": self.trial.kind,
-            "verdict": self.verdict,
-            "failures": list(self.lines),
-            "fault": json.decode(self.trial.faults[0]),
-            "faults": [json.decode(fault) for fault in self.trial.faults],
-        }
+    scenario: str
+    params: tuple[tuple[str, str], ...]
+    faults: FaultSet
 
 
-def explore(request: ExploreRequest, out: TextIO) -> list[TrialResult]:
+def explore(request: ExploreRequest, out: TextIO) -> list[Trial]:
     """Make every trial and print the results. After an interrupt, print those of the trials made.
 
     Raises UsageError if a scenario fails without any fault, or a pattern matches nothing.
     """
     refuse_unknown(request.operations, request.faults)
-    explored = [*_explored(request)]
-    trials = [trial for variant in explored for trial in variant.trials]
-    outcomes: list[TrialResult] = []
+    explored = [*variants(request)]
+    tasks = [variant.task((point,)) for variant in explored for point in variant.points]
+    trials: list[Trial] = []
     broke = 0
-    with Progress(len(trials), "trials") as bar:
-        for outcome in map_jobs(run_trial, trials, request.jobs):
-            outcomes.append(outcome)
-            broke += not outcome.survived
+    with Progress(len(tasks), "trials") as bar:
+        for trial in map_jobs(run_trial, tasks, request.jobs):
+            trials.append(trial)
+            broke += not trial.survived
             bar.step(f"{broke} broke")
-    sets: list[TrialResult] = []
+    sets: list[Trial] = []
     if request.pairs and not bar.interrupted:
+        singles = iter(trials)
         for variant in explored:
-            sets += _explore_sets(request, variant, outcomes)
-    if not bar.interrupted or outcomes:
-        _print_outcomes(outcomes, sets, out)
+            sets += _explore_sets(request, variant, list(islice(singles, len(variant.points))))
+    if not bar.interrupted or trials:
+        _print_trials(trials, sets, out)
     if bar.interrupted:
-        print(
-            f"interrupted: {len(outcomes)} of {counted(len(trials), 'trial')} were made", file=out
-        )
-    return [*outcomes, *sets]
+        print(f"interrupted: {len(trials)} of {counted(len(tasks), 'trial')} were made", file=out)
+    return [*trials, *sets]
 
 
-class _ExploredVariant(NamedTuple):
-    """A variant of a scenario, the points that it passes, and its single trials by point."""
+def variants(request: ExploreRequest) -> Iterator[Variant]:
+    """Run the variants of the scenarios once without faults, and yield what to try with each.
 
-    scenario: str
-    params: tuple[tuple[str, str], ...]
-    survey: dict[tuple[str, str], int]
-    points: list[Point]
-
-    @property
-    def trials(self) -> list[ExploreTrial]:
-        return [self.trial((point,)) for point in self.points]
-
-    def trial(self, faults: FaultSet) -> ExploreTrial:
-        """Return the trial with these faults."""
-        where, kind = names_of(faults)
-        documents = tuple(point.as_json() for point in faults)
-        return ExploreTrial(self.scenario, self.params, where, kind, documents)
-
-
-def _explored(request: ExploreRequest) -> Iterator[_ExploredVariant]:
+    Raises UsageError if one fails without any fault.
+    """
     for name in request.scenarios:
         for variant in matching_variants(name, request.params):
-            params = {**variant, **request.params}
-            survey = _survey(load_scenario(name, params))
+            params = tuple({**variant, **request.params}.items())
+            trial = run_trial(ExploreTask(name, params, ()))
+            if trial.failures:
+                problem = f"{trial.subject} fails without any fault: {trial.failures[0]}"
+                raise UsageError(problem)
             fault_points = points(
-                survey,
+                trial.passed,
                 wire=False,
                 operations=request.operations,
                 faults=request.faults,
                 max_occurrences=request.max_occurrences,
             )
-            yield _ExploredVariant(name, tuple(params.items()), survey, list(fault_points))
+            yield Variant(name, params, trial.passed, list(fault_points))
 
 
-def _explore_sets(
-    request: ExploreRequest, explored: _ExploredVariant, outcomes: Sequence[TrialResult]
-) -> list[TrialResult]:
+def _explore_sets(request: ExploreRequest, variant: Variant, tried: Sequence[Trial]) -> list[Trial]:
     """Try sets of faults on one variant. Each set that breaks it is reduced to the minimum."""
-    by_trial = {outcome.trial: outcome for outcome in outcomes}
-    tried = []
-    for point, trial in zip(explored.points, explored.trials, strict=True):
-        outcome = by_trial[trial]
-        passed = {(plane, operation): count for plane, operation, count in outcome.passed}
-        tried.append(
-            SingleFaultResult(point, outcome.survived and outcome.verdict != NOT_AFFECTED, passed)
-        )
-    sets = sets_of(explored.survey, tried, wire=False, faults=request.faults)[: request.pairs]
-    results: list[TrialResult] = []
+    sets = sets_of(variant.survey, tried, wire=False, faults=request.faults)[: request.pairs]
+    trials: list[Trial] = []
 
-    def run(tries: Sequence[FaultSet]) -> Iterator[TrialResult]:
-        return map_jobs(run_trial, [explored.trial(faults) for faults in tries], request.jobs)
+    def run(tries: Sequence[FaultSet]) -> Iterator[Trial]:
+        return map_jobs(run_trial, [variant.task(faults) for faults in tries], request.jobs)
 
     with Progress(len(sets), "pairs and timings") as bar:
-        for result in try_sets(sets, run, lambda outcome: not outcome.survived):
-            if result is not None:
-                results.append(result)
+        for trial in try_sets(sets, run):
+            if trial is not None:
+                trials.append(trial)
             bar.step()
-    return results
+    return trials
 
 
-def _survey(scenario: Scenario) -> dict[tuple[str, str], int]:
-    """Return how often a scenario passes each point.
-
-    Raises UsageError if it fails without any fault.
-    """
-    sim = Simulation(scenario)
-    survey: dict[tuple[str, str], int] = {}
-    sim.exchange.faults.survey = survey
-    report = run_scenario(scenario, simulation=sim)
-    if not report.ok:
-        raise UsageError(f"{report.title} fails without any fault: {report.first_failure}")
-    return survey
-
-
-def run_trial(trial: ExploreTrial) -> TrialResult:
-    """Run a scenario with one or more additional faults."""
-    changes = tuple(SettingChange("faults", trial.kind, fault) for fault in trial.faults)
-    scenario = with_changes(load_scenario(trial.scenario, dict(trial.params)), changes)
+def run_trial(task: ExploreTask) -> Trial:
+    """Run a scenario with its additional faults, if any."""
+    changes = tuple(SettingChange("faults", each.kind, each.as_json()) for each in task.faults)
+    scenario = with_changes(load_scenario(task.scenario, dict(task.params)), changes)
     sim = Simulation(scenario)
     survey: dict[tuple[str, str], int] = {}
     sim.exchange.faults.survey = survey
     newest_first = sim.exchange.faults.all()[::-1]
-    specs = scenario.faults[-len(trial.faults) :]
+    specs = scenario.faults[len(scenario.faults) - len(task.faults) :]
     added = [next(fault for fault in newest_first if fault.spec == spec) for spec in specs]
     report = run_scenario(scenario, simulation=sim)
-    verdict, passed = _verdict(sim, added, report), tuple((*key, n) for key, n in survey.items())
-    return TrialResult(trial, report.title, verdict, tuple(report.failures()), passed)
+    verdict = _verdict(sim, added, report)
+    return Trial(report.title, task.faults, verdict, tuple(report.failures()), survey)
 
 
 def _verdict(sim: Simulation, faults: Sequence[ActiveFault], report: Report) -> str:
@@ -238,49 +187,41 @@ def _verdict(sim: Simulation, faults: Sequence[ActiveFault], report: Report) -> 
     return NOTICED
 
 
-def _print_outcomes(outcomes: list[TrialResult], sets: list[TrialResult], out: TextIO) -> None:
-    if not outcomes:
+def _print_trials(trials: list[Trial], sets: list[Trial], out: TextIO) -> None:
+    if not trials:
         print(
             "nothing was tried: the run had no call, frame, delivery or order that a fault could"
             " affect",
             file=out,
         )
         return
-    rows = list(_rows(outcomes))
+    rows = list(_rows(trials))
     print_table(rows, out)
-    broken = [outcome for outcome in outcomes if not outcome.survived]
-    print(f"\n{counted(len(outcomes), 'trial')} at {_survived(len(rows), outcomes)}", file=out)
+    print(f"\n{counted(len(trials), 'trial')} at {_survived(len(rows), trials)}", file=out)
     if sets:
-        together = [outcome for outcome in sets if not outcome.survived]
         print(f"pairs and timings: {_survived(len(sets), sets, 'set')}", file=out)
-        broken += together
-    for outcome in broken[:FAILURES_MAX]:
-        headline = f"{outcome.trial.kind} at {outcome.trial.where} of {outcome.title}:"
+    broken = [trial for trial in (*trials, *sets) if not trial.survived]
+    for trial in broken[:FAILURES_MAX]:
+        headline = f"{trial.kind} at {trial.where} of {trial.subject}:"
         print(*wrapped(headline, "  ", first=""), sep="\n", file=out)
-        for line in outcome.lines[:3]:
+        for line in trial.failures[:3]:
             print(f"  {line}", file=out)
     if len(broken) > FAILURES_MAX:
         print(f"… and {len(broken) - FAILURES_MAX} more; --json FILE has all of them", file=out)
     if broken:
-        print(
-            "next: add the fault to the scenario and run it again: faults:"
-            f" [{broken[0].trial.entries}]",
-            file=out,
-        )
+        faults = ", ".join(point.as_json() for point in broken[0].faults)
+        print(f"next: add the fault to the scenario and run it again: faults: [{faults}]", file=out)
 
 
-def _survived(count: int, outcomes: Sequence[TrialResult], noun: str = "point") -> str:
-    lost = sum(not outcome.survived for outcome in outcomes)
-    return f"{counted(count, noun)}: {len(outcomes) - lost} survived, {lost} did not"
+def _survived(count: int, trials: Sequence[Trial], noun: str = "point") -> str:
+    lost = sum(not trial.survived for trial in trials)
+    return f"{counted(count, noun)}: {len(trials) - lost} survived, {lost} did not"
 
 
-def _rows(outcomes: list[TrialResult]) -> Iterator[dict[str, Any]]:
+def _rows(trials: list[Trial]) -> Iterator[dict[str, Any]]:
     """Yield one row per point: how many trials had each verdict, and the faults that broke it."""
-    by_point: dict[tuple[str, str], list[TrialResult]] = {}
-    for outcome in outcomes:
-        by_point.setdefault((outcome.title, outcome.trial.where), []).append(outcome)
-    for (title, where), tried in by_point.items():
-        verdicts = Counter(outcome.verdict for outcome in tried)
+    for (title, where), tried in by_point(trials).items():
+        verdicts = Counter(trial.verdict for trial in tried)
         yield {
             "scenario": title,
             "point": where,
@@ -288,5 +229,5 @@ def _rows(outcomes: list[TrialResult]) -> Iterator[dict[str, Any]]:
             HELD: verdicts[HELD],
             NOTICED: verdicts[NOTICED],
             NOT_AFFECTED: verdicts[NOT_AFFECTED],
-            BROKE: ", ".join(outcome.trial.kind for outcome in tried if not outcome.survived),
+            BROKE: ", ".join(trial.kind for trial in tried if not trial.survived),
         }

@@ -12,8 +12,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sim.kernel.entropy import Entropy, RandomStream
+from sim.run.actors.operator.action import read_entry
 from sim.search.moves.table import MOVES
-from sim.search.moves.view import Act, Document, Steps, Terms, View, parsed
+from sim.search.moves.view import Act, Steps, Terms, View
 from sim.world.format.scenario import Scenario
 from sim.world.format.steps import Step
 from sim.world.format.world_entries import InstrumentEntry
@@ -38,14 +39,20 @@ def with_random_steps(scenario: Scenario, seed: int, steps: int) -> Scenario:
     choices = Entropy(seed).stream("fuzz")
     parties = build_world(scenario).parties
     view = View(parties.firms, parties.api_keys, MARKETS, scenario.clock.start)
-    random_steps = _RandomSteps(choices, view)
-    faults = choices.below(FAULTS_FIRST + 1)
+    drawn, faults = _drawn_steps(choices, view), choices.below(FAULTS_FIRST + 1)
+    appended = []
+    for number in range(1, steps + 1):
+        fault = MOVES["fault.add"].draw(choices, view)
+        step = next(fault if number <= faults else drawn)
+        document = {
+            "name": f"fuzz {number}",
+            "at": f"+{choices.below(2_000)}ms",  # after the previous one
+            **(step.step() if isinstance(step, Act) else step),
+            "expect": {"refused": "maybe"},
+        }
+        appended.append(read_entry(Step, document))
     world = scenario.world
-    entries = (parsed(InstrumentEntry, _entry(terms)) for terms in MARKETS)
-    appended = (
-        parsed(Step, random_steps.step(number, only_faults=number <= faults))
-        for number in range(1, steps + 1)
-    )
+    entries = (read_entry(InstrumentEntry, terms.entry()) for terms in MARKETS)
     return replace(
         scenario,
         world=replace(world, instruments=(*world.instruments, *entries)),
@@ -53,48 +60,17 @@ def with_random_steps(scenario: Scenario, seed: int, steps: int) -> Scenario:
     )
 
 
-def _entry(terms: Terms) -> Document:
-    return {
-        "symbol": terms.symbol,
-        "tick_size": terms.dollars(terms.tick),
-        "price_scale": terms.price_scale,
-        "fractional_qty_scale": terms.qty_scale,
-        "state": "OPEN",
-    }
-
-
-class _RandomSteps:
-    """Draws steps: those of new moves, and the next ones of moves that are under way."""
-
-    def __init__(self, choices: RandomStream, view: View) -> None:
-        self._choices = choices
-        self._view = view
-        self._moves = [
-            move for move in MOVES.values() for _ in range(move.weight) if move.is_possible(view)
-        ]
-        self._under_way: list[Steps] = []
-
-    def step(self, number: int, *, only_faults: bool = False) -> Document:
-        """Return one step, up to two seconds after the previous one. It may be refused."""
-        fault = MOVES["fault.add"].draw(self._choices, self._view)
-        step = next(fault) if only_faults else self._next()
-        return {
-            "name": f"fuzz {number}",
-            "at": f"+{self._choices.below(2_000)}ms",
-            **(step.step() if isinstance(step, Act) else step),
-            "expect": {"refused": "maybe"},
-        }
-
-    def _next(self) -> Document | Act:
-        """Return the next step of a move under way, or the first one of a new move."""
-        choices = self._choices
-        while True:
-            full = len(self._under_way) >= _UNDER_WAY_MAX
-            if not self._under_way or not (full or choices.chance(2, 3)):
-                move = choices.choice(self._moves)
-                self._under_way.append(move.draw(choices, self._view))
-            steps = choices.choice(self._under_way)
-            step = next(steps, None)
-            if step is not None:
-                return step
-            self._under_way.remove(steps)
+def _drawn_steps(choices: RandomStream, view: View) -> Steps:
+    """Yield steps without end: of new moves, and the next ones of moves that are under way."""
+    moves = [move for move in MOVES.values() for _ in range(move.weight) if move.is_possible(view)]
+    under_way: list[Steps] = []
+    while True:
+        full = len(under_way) >= _UNDER_WAY_MAX
+        if not under_way or not (full or choices.chance(2, 3)):
+            under_way.append(choices.choice(moves).draw(choices, view))
+        steps = choices.choice(under_way)
+        step = next(steps, None)
+        if step is None:
+            under_way.remove(steps)
+        else:
+            yield step

@@ -13,13 +13,14 @@ Candidates come from delta debugging (`delta.py`), coarse to fine: an empty worl
 the failing one, other expectations, subsets of the steps, then each key and value of the document.
 A round repeats until nothing changes. When steps are removed, the time that they took is added to
 the next step, so that the rest happens at the same instants. Results are cached by document, and
-worlds are reused between runs (`fast_rerun.py`). The result depends on the scenario alone, so two
+their runs share a world (`rerun`). The result depends on the scenario alone, so two
 people get the same file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import json
@@ -28,11 +29,13 @@ from sim.kernel.instants import format_span, parse_span
 from sim.read.errors import UsageError
 from sim.read.headless_run import Report, run_scenario
 from sim.read.identifiers import without_identifiers
+from sim.run.loader.check_steps import step_problems
 from sim.run.loader.load import scenario_from_document
+from sim.run.simulation import Simulation
 from sim.search.delta import minimal, pruned
-from sim.search.fast_rerun import FastRerun
 from sim.world.format.expansion import REFERENCE
 from sim.world.format.scenario import Scenario
+from sim.world.format.yaml_tree import ScenarioError, tree_of
 
 TRIALS = 3_000
 # Causes other than a seed and a step: keys of the scenario and of its steps.
@@ -128,7 +131,6 @@ class Shrinker:
         if failure is None:
             raise UsageError(f"{run} does not fail: there is nothing to shrink")
         self.failure = failure
-        self._runner = FastRerun(check_invariants=failure.step < 0)
         self._any_failure = any_failure
         self._trials_max = trials
         self._on_trial = on_trial
@@ -140,21 +142,16 @@ class Shrinker:
         self._smallest = self._rest, self._steps
         self._smallest_size = len(json.encode(_document(self._rest, self._steps)))
         self.interrupted = False
-        self.because = "" if because == "nothing" else because or self._find_cause()
+        causes = (it for it in self._causes() if self._depends_on(it, self._rest, self._steps))
+        self.because = "" if because == "nothing" else because or next(causes, "")
         if self.because and not self._depends_on(self.because, self._rest, self._steps):
             raise UsageError(f"{run} fails without {because} too, or there is no such cause")
 
-    def _find_cause(self) -> str:
-        """Return the first setting or step without which the run passes, if there is one."""
-        causes = (*self._settings(), *self._earlier_steps())
-        return next((it for it in causes if self._depends_on(it, self._rest, self._steps)), "")
-
-    def _settings(self) -> Iterator[str]:
+    def _causes(self) -> Iterator[str]:
+        """Yield the settings and steps that may be the cause, the likeliest first."""
         for cause, keys in CAUSES.items():
             if any(key in part for part in (self._rest, *_bodies(self._steps)) for key in keys):
                 yield cause
-
-    def _earlier_steps(self) -> Iterator[str]:
         for number, _ in reversed(self._steps):
             if self.failure.step < 0 or number < self.failure.step:
                 yield f"step {number + 1}"
@@ -271,10 +268,36 @@ class Shrinker:
     def _shows_failure(self, document: Document, steps: Steps, *, any_failure: bool) -> bool | None:
         """Return whether a document's run shows the failure; None if it cannot run."""
         try:
-            report = self._runner.run(document)
+            report = rerun(document, check_invariants=self.failure.step < 0)
         except Exception:  # an invalid scenario, or one whose world cannot be built
             return None
         return self.failure.is_in(report, steps, any_failure=any_failure)
+
+
+# ---- runs
+
+
+@lru_cache(maxsize=4)
+def _world(rest: bytes) -> Simulation:
+    """Return a run of a document without steps. Whoever takes it resets it."""
+    return Simulation(scenario_from_document(json.decode(rest)))
+
+
+def rerun(document: Document, *, check_invariants: bool) -> Report:
+    """Run a scenario document.
+
+    Building the default world takes most of a short run, so documents that differ in their steps
+    alone run in one world, which is reset for each. Raises ScenarioError if the document is
+    invalid, or whatever building its world raises.
+    """
+    tree = tree_of(document, "document")
+    scenario = scenario_from_document(document)
+    sim = _world(json.encode(_without(document, ("steps",))))
+    sim.reset()
+    if problems := list(step_problems(scenario, tree, sim.world)):
+        raise ScenarioError(problems)
+    sim.script.restart(scenario.steps)
+    return run_scenario(scenario, simulation=sim, check_invariants=check_invariants)
 
 
 # ---- documents

@@ -2,12 +2,14 @@
 
 The source is a scenario that fails, or a journal at whose end something does not hold. A journal of
 a client's session is first written as a scenario. If that scenario does not fail, because the
-language cannot express what mattered, the journal's inputs are shrunk instead.
+language cannot express what mattered (a failing webhook receiver or a wrong token has no step), the
+journal's inputs are shrunk instead, and the shorter journal replays like any other. Frames and
+disconnections name streams by id, which differ in a shorter run, so they are translated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple, TextIO
@@ -15,22 +17,26 @@ from typing import Any, NamedTuple, TextIO
 from msgspec import Struct, json
 from msgspec.structs import replace
 
+from sim.api.pipeline.inputs import Input, StreamFrame, StreamHungUp, by_script
+from sim.kernel.journal import Header
 from sim.read.commands import sim_command
 from sim.read.errors import UsageError
 from sim.read.export.journal_to_scenario import is_session, scenario_document
 from sim.read.export.yaml_writer import as_yaml
 from sim.read.headless_run import file_name, run_scenario
+from sim.read.identifiers import without_identifiers
 from sim.read.layout import counted
 from sim.read.progress import Progress
-from sim.read.replay import at_the_start, journal_lines, simulation_at
+from sim.read.record import entries
+from sim.read.replay import at_the_start, journal_lines, simulation_at, simulation_of, verify
 from sim.read.tables import print_table
 from sim.run.loader.load import load_scenario, scenario_from_source
-from sim.search.bisect import question
-from sim.search.input_shrink import feed, session_of, smallest
+from sim.run.simulation import Simulation
+from sim.search.bisect import Question, question
+from sim.search.campaign import RunPlan, jobs_of, scenario_of
+from sim.search.delta import minimal
 from sim.search.shrink import Shrinker, ShrunkScenario
-from sim.search.variants import matching_variants
 from sim.world.format.scenario import Scenario
-from sim.world.format.variation import with_choices
 from sim.world.format.yaml_tree import read_text, value_of
 
 _INTERRUPTED = "interrupted: this is the smallest that was found so far"
@@ -85,28 +91,27 @@ def shrink(request: ShrinkRequest, out: TextIO) -> ShrinkResult:
 
 def write_shortest(request: ShrinkRequest, out: TextIO) -> ShrinkResult:
     """Shrink a journal to its fewest inputs and write them as a journal."""
-    session, question_asked = session_of(Path(request.source)), question(request.expect)
+    session, asked = session_of(Path(request.source)), question(request.expect)
     with Progress(0, "trials", keeps=False) as bar:
-        shrunk = smallest(session, question_asked, lambda left: bar.step(f"{left} inputs tried"))
-        if shrunk.interrupted:
+        inputs, interrupted = fewest_inputs(
+            session, asked, lambda left: bar.step(f"{left} inputs tried")
+        )
+        if interrupted:
             bar.interrupt()
-    inputs = shrunk.inputs
     path = (request.out or Path(f"{file_name(session.header.name)}-small")).with_suffix(".ndjson")
     path.unlink(missing_ok=True)
     with path.open("w+b", buffering=0) as file:
         sim = at_the_start(session.header, session.seed, file)
         feed(sim, inputs)
-    if shrunk.interrupted:
+    if interrupted:
         print(_INTERRUPTED, file=out)
     print(f"{len(session.inputs)} inputs before, {len(inputs)} after; written to {path}", file=out)
-    wrong = question_asked.ask(sim)
+    wrong = asked.ask(sim)
     for line in wrong:
         print(f"  {line}", file=out)
     print(f"next: {sim_command('timeline', path)}", file=out)
     sizes = ({"inputs": len(session.inputs)}, {"inputs": len(inputs)})
-    return ShrinkResult(
-        path, wrong, *sizes, done=not shrunk.interrupted, interrupted=shrunk.interrupted
-    )
+    return ShrinkResult(path, wrong, *sizes, done=not interrupted, interrupted=interrupted)
 
 
 def write_smallest(scenario: Scenario, request: ShrinkRequest, out: TextIO) -> ShrinkResult:
@@ -161,17 +166,21 @@ def _comment(
 
 def _failing_scenario(request: ShrinkRequest) -> Scenario:
     """Return the first combination of matrix and seed that fails."""
-    seeds = request.seeds
-    variants = matching_variants(request.source, request.params)
-    runs = len(variants) * (len(seeds) if seeds is not None else 1)
-    with Progress(runs, "runs, none of which failed", keeps=False) as bar:
-        for variant in variants:
-            scenario = load_scenario(request.source, {**variant, **request.params})
-            scenario = with_choices(scenario, request.preset, request.reading)
-            for seed in bar.each(seeds if seeds is not None else (scenario.seed,)):
-                if not run_scenario(scenario, seed).ok:
-                    return replace(scenario, seed=seed)
-    outcome = f"{counted(runs, 'run')} and none failed"
+    plan = RunPlan(
+        scenarios=(request.source,),
+        seeds=request.seeds,
+        params=request.params,
+        preset=request.preset,
+        reading=request.reading,
+    )
+    jobs = jobs_of(plan)
+    with Progress(len(jobs), "runs, none of which failed", keeps=False) as bar:
+        for job in bar.each(jobs):
+            scenario = scenario_of(job)
+            report = run_scenario(scenario, job.seed)
+            if not report.ok:
+                return replace(scenario, seed=report.seed)
+    outcome = f"{counted(len(jobs), 'run')} and none failed"
     raise UsageError(f"{request.source}: {outcome}, so there is nothing to shrink")
 
 
@@ -215,6 +224,85 @@ def _scenario_of_journal(request: ShrinkRequest, out: TextIO) -> Scenario | None
         print("as a scenario it does not fail, so the journal's inputs are shrunk", file=out)
         return None
     return scenario
+
+
+# ---- inputs
+
+
+class RecordedInput(NamedTuple):
+    """One input of a journal, and the id of the stream that it opened there (0: none)."""
+
+    input: Input
+    stream: int
+
+
+class Session(NamedTuple):
+    """A journal's start, the seed at its end, and the inputs of its current branch."""
+
+    header: Header
+    seed: int
+    inputs: list[RecordedInput]
+
+
+def session_of(path: Path) -> Session:
+    """Return the inputs that lead to a journal's end, without those of the scenario's steps.
+
+    Raises UnreadableJournal or Divergence.
+    """
+    with journal_lines(path) as (header, lines):
+        sim = simulation_of(header)
+        verify(sim, lines)
+    inputs = []
+    for entry in entries(sim.journal.lines()):
+        if not by_script(entry.input):
+            inputs.append(RecordedInput(entry.input, entry.out.stream))
+    return Session(header, sim.seed, inputs)
+
+
+def feed(sim: Simulation, inputs: list[RecordedInput]) -> None:
+    """Pass inputs to a simulation at its start, each frame to the corresponding stream."""
+    streams: dict[int, int] = {}
+    for recorded in inputs:
+        input_ = recorded.input
+        if isinstance(input_, StreamFrame | StreamHungUp):
+            if input_.stream not in streams:
+                continue
+            input_ = replace(input_, stream=streams[input_.stream])
+        outcome = sim.enter(input_)
+        if recorded.stream:
+            streams[recorded.stream] = outcome.stream
+
+
+def fewest_inputs(
+    session: Session, asked: Question, on_trial: Callable[[int], None]
+) -> tuple[list[RecordedInput], bool]:
+    """Return the fewest inputs after which the same does not hold, with the same messages, and
+    whether an interrupt ended the search.
+
+    After all of them, the question must have been answered with failures.
+    """
+    best = session.inputs
+    sim = at_the_start(session.header, session.seed)
+    feed(sim, session.inputs)
+    wrong = {without_identifiers(line) for line in asked.ask(sim)}
+
+    def fails(inputs: list[RecordedInput]) -> bool:
+        nonlocal best
+        on_trial(len(inputs))
+        sim.reset()
+        try:
+            feed(sim, inputs)
+            still = wrong <= {without_identifiers(line) for line in asked.ask(sim)}
+        except Exception:  # an input depends on a removed one: not a valid reduction
+            return False
+        if still and len(inputs) < len(best):
+            best = inputs
+        return still
+
+    try:
+        return minimal(session.inputs, fails), False
+    except KeyboardInterrupt:
+        return best, True
 
 
 # ---- the result

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sim.read.commands import sim_command
-from sim.read.features.features import totals
+from sim.read.features import totals
 from sim.read.headless_run import Report
 from sim.read.layout import counted, wrapped
 from sim.read.progress import Progress

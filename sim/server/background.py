@@ -14,11 +14,10 @@ from typing import Any, BinaryIO, TypeVar
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import NotFound
 from sim.run.simulation import Simulation
-from sim.server.addresses import Addresses, addresses_of
 from sim.server.console import Observer
 from sim.server.host import Host
 from sim.server.instances import Instances, settings_at
-from sim.server.listeners import BoundSockets, bind
+from sim.server.listeners import Addresses, BoundSockets, addresses_of, bind
 from sim.server.platforms import new_event_loop
 from sim.server.service import Service
 from sim.world.format.clock_mode import MANUAL, ClockMode
@@ -124,12 +123,10 @@ class BackgroundService:
     async def _serve(self) -> None:
         self._stopping = asyncio.Event()
         host = Host(self.simulation, self._clock, observer=self._observer)
-        self._service = await Service.start(host, self._bound, instances=self.instances)
-        self.instances.adopt(self._service)
+        self._service = await self.instances.start_main(host, self._bound)
         self._started.set()
         await self._stopping.wait()
-        await self.instances.end_all()
-        await self._service.stop()
+        await self.instances.stop()
 
 
 class BackgroundInstance:

@@ -18,7 +18,9 @@ import time
 from typing import Protocol
 
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant
-from sim.server.tasks import Tasks
+from sim.server.event_loop import Tasks
+from sim.server.held_replies import HeldReplies
+from sim.server.open_streams import OpenStreams
 from sim.world.format.clock_mode import ClockMode
 
 # Arriving calls bring a paced clock up to date at most this often in real time, so that a busy
@@ -31,22 +33,18 @@ _SLEEP_MAX_S = 600.0
 class ClockHost(Protocol):
     """The interface of the host whose clock a driver moves."""
 
+    tasks: Tasks
+    replies: HeldReplies
+    streams: OpenStreams
+
     @property
     def now(self) -> Instant: ...
-
-    @property
-    def tasks(self) -> Tasks: ...
-
-    @property
-    def has_held_replies(self) -> bool: ...
 
     def next_stop(self) -> Instant | None: ...
 
     def step(self, to: Instant) -> object: ...
 
     async def settled(self) -> None: ...
-
-    async def readers(self) -> None: ...
 
 
 class ClockDriver:
@@ -77,7 +75,7 @@ class ClockDriver:
         self.rebase()
         if mode.mode == "fast":
             self.called()
-        if self._host.has_held_replies:
+        if self._host.replies:
             self.reply_held()
 
     def called(self) -> None:
@@ -163,13 +161,13 @@ class ClockDriver:
         while (target := self._host.next_stop()) is not None:
             self._host.step(target)
             await self._host.settled()
-            await self._host.readers()
+            await self._host.streams.wait_for_readers()
             await asyncio.sleep(0)
 
     async def _jump_while_held(self) -> None:
         # One turn of the loop per jump: calls that have arrived are handled before the next jump.
         await asyncio.sleep(0)
-        while self._host.has_held_replies and (target := self._host.next_stop()) is not None:
+        while self._host.replies and (target := self._host.next_stop()) is not None:
             self._host.step(target)
             await self._host.settled()
             await asyncio.sleep(0)

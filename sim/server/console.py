@@ -26,7 +26,7 @@ from sim.core.service.fault_spec import CALLS
 from sim.kernel.instants import EASTERN, Instant, format_instant, to_datetime
 from sim.run.actors.script.view import step_row, verdict
 from sim.run.simulation import Simulation
-from sim.server.webhooks.sender import ReceiverResponse
+from sim.server.webhooks import ReceiverResponse
 
 _WAITING_MAX = 10_000  # queued lines for a slow reader
 _RED, _YELLOW, _GREEN, _PLAIN = "\033[31m", "\033[33m", "\033[32m", "\033[0m"

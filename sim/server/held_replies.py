@@ -60,7 +60,16 @@ class HeldReplies:
         """Whether a reply has to wait for the clock."""
         return reply.ready_at > self._host.now and not self._host.elides_latency
 
-    async def ready(self, reply: Reply) -> None:
+    async def complete(self, reply: Reply) -> tuple[Reply, str]:
+        """The reply once it is complete and may leave, and its elided time."""
+        if reply.pending_on:
+            reply = await self._answer(reply)
+        elided = self.elided_time(reply)
+        if self.must_wait(reply):
+            await self._ready(reply)
+        return reply, elided
+
+    async def _ready(self, reply: Reply) -> None:
         """Wait until a held reply is due."""
         future = asyncio.get_running_loop().create_future()
         self._hold(reply.ready_at, future)
@@ -70,7 +79,7 @@ class HeldReplies:
             if future.cancelled():
                 self.release()
 
-    async def answer(self, reply: Reply) -> Reply:
+    async def _answer(self, reply: Reply) -> Reply:
         """Wait for the answer to a pending call, with the effects of a fault on it. The answer may
         already be there.
 

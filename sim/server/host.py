@@ -23,20 +23,18 @@ from sim.kernel.instants import OUT_OF_RANGE, Instant, is_supported_instant
 from sim.run.simulation import Simulation
 from sim.server.clock_driver import ClockDriver
 from sim.server.console import Observer
+from sim.server.event_loop import Tasks, Watchers
 from sim.server.held_replies import HeldReplies
-from sim.server.history_access import HistoryAccess
-from sim.server.open_streams import OpenStreams
+from sim.server.history_access import HistoryAccess, OpenedRun
+from sim.server.open_streams import TOO_SLOW, OpenStreams
 from sim.server.stream_buffer import StreamBuffer
-from sim.server.tasks import Tasks
 from sim.server.telemetry.meter import Meter, measure
-from sim.server.watchers import Watchers
-from sim.server.webhooks.sender import ReceiverResponse, WebhookSender
+from sim.server.webhooks import ReceiverResponse, WebhookSender
 from sim.world.format.clock_mode import MANUAL, ClockMode
 
 if TYPE_CHECKING:
     from sim.read.history.history import History
-    from sim.server.finished_run import OpenedRun
-    from sim.server.telemetry.latencies import Latencies
+    from sim.server.telemetry.prometheus import Latencies
 
 log = logging.getLogger("sim.server")
 
@@ -110,10 +108,10 @@ class Host:
     @cached_property
     def latencies(self) -> Latencies:
         """Latencies of calls, counted from the first use on."""
-        from sim.server.telemetry.latencies import Latencies
+        from sim.server.telemetry.prometheus import Latencies
 
         latencies = Latencies()
-        self._meters = (*self._meters, latencies)
+        self._meters = (*self._meters, latencies.add)
         return latencies
 
     # ---- inputs
@@ -180,13 +178,14 @@ class Host:
             self._finish(self.simulation.frame(stream.stream, message))
 
     def hangup(self, stream: StreamBuffer) -> None:
-        """The client has closed its side of a stream, or has disconnected. Ignored if the exchange
-        has ended the stream.
+        """The client has closed its side of a stream, has disconnected, or is too slow. Ignored if
+        the exchange has ended the stream.
         """
         if stream in self.streams:
+            slow = stream.ended_by is TOO_SLOW
             self.streams.leave(stream, STOPPING)
             self.catch_up()
-            self._finish(self.simulation.hangup(stream.stream))
+            self._finish(self.simulation.hangup(stream.stream, slow=slow))
 
     async def control(self, action: str, subject: str, arguments: dict[str, Any]) -> object:
         """Perform an operator action. Returns its value when everything that it caused has
@@ -231,7 +230,13 @@ class Host:
     # ---- effects
 
     def _finish(self, outcome: Outcome) -> None:
-        """Apply the effects of an input, and rearm a paced clock for new timers."""
+        """Apply what follows from an input, and rearm a paced clock for new timers."""
+        self._follow(outcome)
+        if self.driver.paced:
+            self.driver.rearm()
+
+    def _follow(self, outcome: Outcome) -> None:
+        """Apply the effects of an input, and tell those who want to know about it."""
         if outcome.warning:
             log.warning("%s", outcome.warning)
         if outcome.effects:
@@ -239,8 +244,6 @@ class Host:
         if self._observer is not None:
             self._observer.after_input(self.simulation, outcome)
         self.watchers.wake()
-        if self.driver.paced:
-            self.driver.rearm()
 
     def apply(self, effects: list[Effect]) -> None:
         """Deliver frames, ends of streams, answers and webhook attempts, in order."""
@@ -254,10 +257,6 @@ class Host:
                 self.replies.resolve(effect)
             elif not effect.receiver:
                 self.webhooks.post(effect)
-
-    async def readers(self) -> None:
-        """Wait for slow readers: time that is moved by command is faster than any reader."""
-        await self.streams.wait_for_readers()
 
     # ---- time
 
@@ -273,11 +272,6 @@ class Host:
         """
         return self.on_manual_clock and self.settings.latency != "hold"
 
-    @property
-    def has_held_replies(self) -> bool:
-        """Whether a reply waits for the clock."""
-        return bool(self.replies)
-
     def reply_held(self) -> None:
         """A reply waits for the clock: let an autojump clock jump."""
         self.driver.reply_held()
@@ -290,12 +284,7 @@ class Host:
     def step(self, to: Instant) -> Outcome:
         """Move time to an instant in one input."""
         outcome = self.simulation.advance_to(to)
-        if outcome.warning:
-            log.warning("%s", outcome.warning)
-        self.apply(outcome.effects)
-        if self._observer is not None:
-            self._observer.after_input(self.simulation, outcome)
-        self.watchers.wake()
+        self._follow(outcome)
         self.replies.release()
         return outcome
 
@@ -310,7 +299,7 @@ class Host:
             fired: list[Fired] = []
             steps = 0
             while not until() and (stop := self.next_stop()) is not None and stop <= to:
-                await self.readers()
+                await self.streams.wait_for_readers()
                 outcome = self.step(max(stop, self.now))
                 fired += outcome.fired
                 steps += 1

@@ -18,14 +18,13 @@ from msgspec.structs import replace
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound, Unavailable
 from sim.run.simulation import Simulation
-from sim.server.addresses import Addresses, addresses_of
 from sim.server.console import Observer
+from sim.server.event_loop import in_slices
 from sim.server.host import Host
 from sim.server.journal_file import open_journal, spooled_journal
-from sim.server.listeners import BoundSockets, bind
+from sim.server.listeners import Addresses, BoundSockets, addresses_of, bind
 from sim.server.ready_file import ready_facts
 from sim.server.service import Service
-from sim.server.slices import in_slices
 from sim.server.tls import Identity
 from sim.world.format.clock_mode import ClockMode
 from sim.world.format.scenario import Scenario
@@ -70,7 +69,7 @@ class Instances:
     ) -> None:
         self._services: dict[str, Service] = {}
         self._journals: dict[str, tuple[BinaryIO, Path | None]] = {}
-        self._journal = journal
+        self.journal = journal
         self._identity = identity
         self._control_token = control_token
         self._on_end = on_end
@@ -79,17 +78,10 @@ class Instances:
         self._numbered = 0
         self._starting: set[str] = set()
 
-    def adopt(self, service: Service, name: str = MAIN) -> None:
-        """Add a running service."""
-        self._services[name] = service
-
-    def keep_journal(self, path: Path | None) -> None:
-        """Set the journal of the first instance."""
-        self._journal = path
-
-    def main_journal(self) -> Path | None:
-        """The journal of the first instance."""
-        return self._journal
+    async def start_main(self, host: Host, bound: BoundSockets) -> Service:
+        """Serve the first instance. Raises CouldNotListen if gRPC's port is in use."""
+        service = self._services[MAIN] = await self._served(host, bound, first=True)
+        return service
 
     def name_of(self, host: Host) -> str:
         """The name of a host's instance."""
@@ -99,16 +91,20 @@ class Instances:
         """The service of an instance. Raises KeyError if there is none of this name."""
         return self._services[name]
 
-    def describe(self, name: str) -> dict[str, Any]:
+    def facts(self, name: str) -> dict[str, Any]:
         """The ready file's facts about an instance. NotFound if there is none of this name."""
         service = self._services.get(name)
         if service is None:
             raise NotFound(
                 f"no world is called {name!r}", rule="T1", remedy="GET /_sim/v1/worlds lists them"
             )
-        path = self._journal if name == MAIN else self._journals[name][1]
+        path = self.journal if name == MAIN else self._journals[name][1]
         journal = str(path) if path else None
-        return {"world": name, **ready_facts(service.host.simulation, service.addresses, journal)}
+        return ready_facts(service.host.simulation, service.addresses, journal)
+
+    def describe(self, name: str) -> dict[str, Any]:
+        """The answer of the control plane about an instance. NotFound if there is none."""
+        return {"world": name, **self.facts(name)}
 
     def describe_all(self) -> list[dict[str, Any]]:
         """Every instance in short, oldest first."""
@@ -203,10 +199,11 @@ class Instances:
         await self._services.pop(name).stop()
         self._journals.pop(name)[0].close()
 
-    async def end_all(self) -> None:
-        """Stop every instance but the first."""
+    async def stop(self) -> None:
+        """Stop every instance, the first one last."""
         for name in [name for name in self._services if name != MAIN]:
             await self.end(name)
+        await self._services[MAIN].stop()
 
     async def _start(
         self, name: str, origin: Host, clock: ClockMode, build: Build, journal: Path | None
@@ -215,11 +212,16 @@ class Instances:
         try:
             bound = bind(origin.settings.host, 0)
             file = open_journal(journal) if journal is not None else spooled_journal()
-            on_end = partial(self._on_end, journal) if self._on_end is not None else None
             try:
-                service = await self._serve(
-                    name, origin, clock, lambda settings: build(settings, file), bound, on_end
+                addresses = addresses_of(bound, self._identity, origin.settings.public_host)
+                host = Host(
+                    build(settings_at(origin.settings, addresses), file),
+                    clock,
+                    observer=self._observer_of(name) if self._observer_of is not None else None,
+                    on_end=partial(self._on_end, journal) if self._on_end is not None else None,
+                    tls_ca=addresses.tls_ca,
                 )
+                self._services[name] = await self._served(host, bound, first=False)
             except BaseException:
                 bound.close()
                 file.close()
@@ -227,7 +229,6 @@ class Instances:
                     journal.unlink(missing_ok=True)
                 raise
             self._journals[name] = (file, journal)
-            self.adopt(service, name)
         except (OSError, MemoryError) as error:
             # No descriptors, ports, memory or disk space: the process continues without it.
             why = getattr(error, "strerror", None) or str(error) or "out of memory"
@@ -240,31 +241,14 @@ class Instances:
             self._starting.discard(name)
         return name
 
-    async def _serve(
-        self,
-        name: str,
-        origin: Host,
-        clock: ClockMode,
-        build: Callable[[Settings], Simulation],
-        bound: BoundSockets,
-        on_end: Callable[[BaseException], None] | None,
-    ) -> Service:
-        ca_file = self._identity.ca_file if self._identity else None
-        addresses = addresses_of(bound, tls_ca=ca_file, public_host=origin.settings.public_host)
-        host = Host(
-            build(settings_at(origin.settings, addresses)),
-            clock,
-            observer=self._observer_of(name) if self._observer_of is not None else None,
-            on_end=on_end,
-            tls_ca=ca_file,
-        )
+    async def _served(self, host: Host, bound: BoundSockets, *, first: bool) -> Service:
         return await Service.start(
             host,
             bound,
             identity=self._identity,
             control_token=self._control_token,
             instances=self,
-            first=False,
+            first=first,
         )
 
     def _reserve(self, name: str) -> str:
@@ -290,6 +274,6 @@ class Instances:
         return name in self._services or name in self._starting
 
     def _journal_beside(self, name: str) -> Path | None:
-        if self._journal is None:
+        if self.journal is None:
             return None
-        return self._journal.with_suffix(f".{name}{self._journal.suffix}")
+        return self.journal.with_suffix(f".{name}{self.journal.suffix}")

@@ -1,5 +1,5 @@
-"""The ports of the surfaces. They are bound before anything is built, so that a port in use is
-reported at once.
+"""The ports and addresses of the surfaces. Ports are bound before anything is built, so that a
+port in use is reported at once.
 
 Loopback is 127.0.0.1 and, if the machine has it, ::1 on the same port: some clients, such as Node,
 resolve localhost to ::1 first. Any other address is bound alone.
@@ -11,9 +11,13 @@ import ipaddress
 import re
 import socket
 from collections.abc import Container, Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from sim.server.platforms import claim_port, has_ipv6_loopback
+from sim.server.tls import Identity
 
 # Container tools use underscores in names of services, although DNS names have none.
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -176,3 +180,44 @@ def reachable(host: str, port: int) -> str:
     """
     host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+class Addresses(Struct, frozen=True, kw_only=True):
+    """URLs by surface, "" for one that is not served; host:port for gRPC. `tls_ca` is
+    the certificate that clients must trust, `listens_on` are the IP addresses or the
+    host of the listeners.
+    """
+
+    gateway: str = ""
+    retail: str = ""
+    exchange: str = ""
+    auth: str = ""
+    grpc: str = ""
+    control: str = ""
+    docs: str = ""
+    tls_ca: Path | None = None
+    listens_on: tuple[str, ...] = ()
+
+    @property
+    def token_url(self) -> str:
+        """The token endpoint."""
+        return f"{self.auth}/oauth/token"
+
+    def surfaces(self) -> list[tuple[str, str | None]]:
+        """(surface, address) in the order of the ports; None for one that is not served."""
+        return [(surface, getattr(self, surface) or None) for surface in SURFACES]
+
+
+def addresses_of(
+    bound: BoundSockets, identity: Identity | None = None, public_host: str = ""
+) -> Addresses:
+    """Addresses of bound sockets, with the public host name if one is set. The port of gRPC is the
+    requested one: 0 until it is bound.
+    """
+    name = public_host or bound.host
+    scheme, tls_ca = ("https", identity.ca_file) if identity else ("http", None)
+    urls = {
+        surface: f"{scheme}://{reachable(name, bound.port(surface))}" for surface in bound.sockets
+    }
+    grpc = reachable(name, bound.grpc_port) if bound.serves_exchange else ""
+    return Addresses(**urls, grpc=grpc, tls_ca=tls_ca, listens_on=bound.addresses)

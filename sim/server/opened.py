@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from sim.api.pipeline.settings import Settings
-from sim.server.addresses import addresses_of
 from sim.server.console import Console
-from sim.server.finished_run import OpenedRun
+from sim.server.history_access import OpenedRun
 from sim.server.host import Host
-from sim.server.instances import Instances
-from sim.server.listeners import BoundSockets, bind
+from sim.server.instances import MAIN, Instances
+from sim.server.listeners import BoundSockets, addresses_of, bind
 from sim.server.platforms import new_event_loop
-from sim.server.ready_file import clear_ready_file, ready_facts, write_ready_file
-from sim.server.room_files import open_in_browser, room_url
-from sim.server.service import Service
+from sim.server.ready_file import clear_ready_file, write_ready_file
+from sim.server.room_files import open_in_browser
 from sim.server.shutdown import Shutdown
 from sim.world.format.clock_mode import MANUAL
 
@@ -68,18 +66,16 @@ async def _show(
     instances = Instances(on_end=shutdown.run_ended)
     opened = OpenedRun(recorded, simulation)
     host = Host(simulation, MANUAL, opened=opened)
-    service = await Service.start(host, bound, instances=instances)
-    instances.adopt(service)
+    await instances.start_main(host, bound)
     shutdown.on_signals(console)  # a program that reads that it is ready may end it
-    facts = ready_facts(simulation, service.addresses, str(recorded.path))
+    facts = instances.facts(MAIN) | {"journal": str(recorded.path)}
     if options.ready_file is not None:
         write_ready_file(options.ready_file, facts)
-    room = room_url(service.addresses.control)
     console.say(f"{recorded.path}: {recorded.header.name}, {recorded.total} inputs")
-    console.say(f"room     {room}")
-    console.say(f"control  {service.addresses.control}")
+    console.say(f"room     {facts['room']}")
+    console.say(f"control  {facts['control']}")
     if options.open:
-        open_in_browser(room, console)
+        open_in_browser(facts["room"], console)
     replaying = asyncio.ensure_future(opened.replay())
     telling = asyncio.ensure_future(_tell(host, opened, console))
     code = 0
@@ -94,8 +90,7 @@ async def _show(
     code = await shutdown.code or code
     replaying.cancel()
     telling.cancel()
-    await instances.end_all()
-    await service.stop()
+    await instances.stop()
     console.close()
     return code
 

@@ -20,8 +20,7 @@ from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_instant
 from sim.read.commands import curl_command
 from sim.run.simulation import Simulation
-from sim.server.addresses import Addresses
-from sim.server.listeners import LOOPBACK, LOOPBACK_6, SURFACES
+from sim.server.listeners import LOOPBACK, LOOPBACK_6, SURFACES, Addresses
 from sim.server.room_files import room_url
 
 _ANSWER_S = 1.0  # a server that does not accept within this time has ended

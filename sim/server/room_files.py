@@ -17,8 +17,7 @@ from aiohttp import web
 from sim.kernel.instants import Instant
 from sim.read.report.files import FOLDER
 from sim.server.console import Console
-from sim.server.http.response import HttpResponse
-from sim.server.http.server import error_response
+from sim.server.http.response import HttpError, HttpResponse
 
 _NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]*/)?[a-z0-9][a-z0-9_-]*\.(?P<kind>[a-z]+)", re.ASCII)
 _TYPES = {
@@ -51,11 +50,11 @@ class Room:
         file = room_file(path)
         if file is None:
             text = "the control room is at /, the control plane below /_sim/v1"
-            return error_response(404, 5, text, now=self._now())
+            raise HttpError(404, 5, text)
         if request.method not in ("GET", "HEAD"):
             allow = (("Allow", "GET, HEAD"),)
             message = "the files of the control room accept only GET"
-            return error_response(405, 12, message, now=self._now(), headers=allow)
+            raise HttpError(405, 12, message, headers=allow)
         content, kind = file
         tag = f'"{sha256(content).hexdigest()[:32]}"'
         unchanged = tag in request.headers.get("If-None-Match", "")

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import aiohttp
 
@@ -18,16 +18,14 @@ from sim.api.pipeline.settings import Settings
 from sim.kernel.journal import JournalLost
 from sim.read.commands import sim_command
 from sim.run.simulation import Simulation
-from sim.server.addresses import addresses_of
 from sim.server.console import Console
 from sim.server.host import Host
 from sim.server.http.fast_path import AVAILABLE as FAST_PATH_AVAILABLE
-from sim.server.instances import Instances, settings_at
-from sim.server.listeners import BoundSockets, bind, is_loopback
+from sim.server.instances import MAIN, Instances, settings_at
+from sim.server.listeners import BoundSockets, addresses_of, bind, is_loopback
 from sim.server.platforms import new_event_loop
-from sim.server.ready_file import clear_ready_file, greeting, ready_facts, write_ready_file
+from sim.server.ready_file import clear_ready_file, greeting, write_ready_file
 from sim.server.room_files import open_in_browser, room_url
-from sim.server.service import Service
 from sim.server.shutdown import Shutdown
 from sim.server.tls import Identity, make_identity
 from sim.world.format.clock_mode import ClockMode
@@ -69,8 +67,7 @@ def serve(options: ServeOptions, build: Callable[[Settings], Simulation]) -> int
         identity = None
         if options.tls is not None:
             identity = make_identity(options.tls, bound.host, public, *options.tls_names)
-        ca_file = identity.ca_file if identity else None
-        addresses = addresses_of(bound, tls_ca=ca_file, public_host=public)
+        addresses = addresses_of(bound, identity, public)
         simulation = build(settings_at(options.settings, addresses))
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             return runner.run(_serve(options, bound, simulation, identity))
@@ -94,85 +91,55 @@ async def _serve(
         simulation,
         options.clock,
         observer=telemetry or console,
-        meters=(telemetry,) if telemetry is not None else (),
+        meters=(telemetry.called,) if telemetry is not None else (),
         on_end=partial(shutdown.run_ended, options.journal),
         tls_ca=identity.ca_file if identity else None,
     )
-    service = await Service.start(
-        host, bound, identity=identity, control_token=token, instances=instances
-    )
-    instances.adopt(service)
+    await instances.start_main(host, bound)
     shutdown.on_signals(console)  # a program that reads that it is ready may end it
-    _announce(options, console, simulation, service, token)
-    _watch(options, service, instances, console, token)
+    _announce(options, console, _write_ready_file(options, instances, token), token)
+    if options.watch is not None:
+        from sim.server.watching import watch
+
+        def reloaded(fresh: ReloadedScenario) -> None:
+            """Symbols, parties and journal may have changed."""
+            instances.journal = fresh.journal
+            _write_ready_file(options, instances, token)
+
+        say = partial(console.say, error=True)
+        host.tasks.spawn(watch(host, options.watch(host.settings), say, reloaded))
     code = await shutdown.code
-    await instances.end_all()
-    await service.stop()
+    await instances.stop()
     if telemetry is not None:
         telemetry.close()
     console.close()
     if shutdown.message:
         console.say(f"sim: {shutdown.message}", error=True)
-    _say_what_it_was(console, host.simulation, instances.main_journal())
+    if not isinstance(host.simulation.ended, JournalLost):
+        inputs, digest = host.simulation.seq, host.simulation.digest
+        console.say(f"seed {host.simulation.seed}, {inputs} inputs, digest {digest}")
+    if instances.journal is not None:
+        console.say(f"replay: {sim_command('replay', instances.journal)}")
     return code
 
 
-def _watch(
-    options: ServeOptions, service: Service, instances: Instances, console: Console, token: str
-) -> None:
-    """Restart whenever the scenario's file changes, with `--watch`."""
-    if options.watch is None:
-        return
-    from sim.server.watching import watch
-
-    host = service.host
-    start_over = partial(_reloaded, options, service, instances, token)
-    say = partial(console.say, error=True)
-    host.tasks.spawn(watch(host, options.watch(host.settings), say, start_over))
-
-
-def _say_what_it_was(console: Console, simulation: Simulation, journal: Path | None) -> None:
-    """Print seed, inputs and digest of a finished run, and the command that replays it."""
-    if not isinstance(simulation.ended, JournalLost):
-        inputs, digest = simulation.seq, simulation.digest
-        console.say(f"seed {simulation.seed}, {inputs} inputs, digest {digest}")
-    if journal is not None:
-        console.say(f"replay: {sim_command('replay', journal)}")
-
-
-def _reloaded(
-    options: ServeOptions,
-    service: Service,
-    instances: Instances,
-    token: str,
-    fresh: ReloadedScenario,
-) -> None:
-    """Write the ready file again, because symbols, parties and journal may have changed."""
-    instances.keep_journal(fresh.journal)
+def _write_ready_file(
+    options: ServeOptions, instances: Instances, control_token: str
+) -> dict[str, Any]:
+    """Write the ready file, if there is to be one. Returns its facts, without the token."""
+    facts = instances.facts(MAIN)
     if options.ready_file is not None:
-        journal = str(fresh.journal) if fresh.journal else None
-        facts = ready_facts(service.host.simulation, service.addresses, journal)
-        write_ready_file(options.ready_file, facts | _token(token))
-
-
-def _token(control_token: str) -> dict[str, str]:
-    return {"control_token": control_token} if control_token else {}
+        token = {"control_token": control_token} if control_token else {}
+        write_ready_file(options.ready_file, facts | token)
+    return facts
 
 
 def _announce(
-    options: ServeOptions,
-    console: Console,
-    simulation: Simulation,
-    service: Service,
-    control_token: str,
+    options: ServeOptions, console: Console, facts: dict[str, Any], control_token: str
 ) -> None:
-    """Write the ready file; print the greeting and other notices for the user."""
-    journal = str(options.journal) if options.journal else None
-    facts = ready_facts(simulation, service.addresses, journal)
-    if options.ready_file is not None:
-        write_ready_file(options.ready_file, facts | _token(control_token))
+    """Print the greeting and other notices for the user."""
     took_ms = (time.perf_counter() - options.began) * 1_000
-    room = room_url(service.addresses.control, control_token)
+    room = room_url(facts["control"], control_token)
     console.ready(facts, greeting(facts, took_ms, room))
     if control_token and options.log_format == "text":
         print(f"control plane token: {control_token}", flush=True)
@@ -182,7 +149,7 @@ def _announce(
             " SIM_CONTROL_TOKEN, or read it in the file of --ready-file"
         )
     if options.open:
-        open_in_browser(room_url(service.addresses.control, control_token), console)
+        open_in_browser(room, console)
     if not FAST_PATH_AVAILABLE:
         console.say(
             f"warning: aiohttp {aiohttp.__version__} is not a tested release: answers are the same,"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 
-from sim.server.addresses import Addresses, addresses_of
 from sim.server.control.call import InstanceControl
 from sim.server.control.listener import control_server
 from sim.server.grpc.server import GrpcListener
@@ -13,7 +12,7 @@ from sim.server.host import Host
 from sim.server.http.docs_site import docs_server
 from sim.server.http.rest import rest_server
 from sim.server.http.server import HttpServer
-from sim.server.listeners import BoundSockets
+from sim.server.listeners import Addresses, BoundSockets, addresses_of
 from sim.server.tls import Identity
 
 # Real time in which connections may finish their requests when the service stops.
@@ -54,11 +53,8 @@ class Service:
         grpc = None
         if bound.serves_exchange:
             grpc = GrpcListener(host, bound.addresses, bound.grpc_port, tls)
-        ca_file = identity.ca_file if identity else None
-        public = host.settings.public_host
-        addresses = addresses_of(
-            bound._replace(grpc_port=grpc.port if grpc else 0), tls_ca=ca_file, public_host=public
-        )
+        public, grpc_port = host.settings.public_host, grpc.port if grpc else 0
+        addresses = addresses_of(bound._replace(grpc_port=grpc_port), identity, public)
         names = (bound.host, public)
         handlers = {
             plane: rest_server(host, plane) for plane in ("gateway", "retail", "exchange", "auth")

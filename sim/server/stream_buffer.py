@@ -53,9 +53,9 @@ class StreamBuffer:
         self._abandoned = False
 
     @property
-    def ended(self) -> bool:
-        """Whether no more frames will be pushed."""
-        return self._end is not None
+    def ended_by(self) -> Close | None:
+        """The end of the stream; None while frames may still be pushed."""
+        return self._end
 
     @property
     def behind(self) -> bool:
@@ -126,7 +126,7 @@ class StreamBuffer:
         """Wait until the reader is no longer behind or the stream has ended. A reader that takes
         nothing for `patience_s` real seconds is not waited for again until it reads.
         """
-        while self.behind and not self.ended and not self._abandoned:
+        while self.behind and self._end is None and not self._abandoned:
             self._caught_up = self._caught_up or asyncio.get_running_loop().create_future()
             left = len(self._frames)
             done, _ = await asyncio.wait((self._caught_up,), timeout=patience_s)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sim.run.simulation import Simulation
-from sim.server.helper_thread import in_helper_thread
+from sim.server.event_loop import in_helper_thread
 from sim.server.host import Host
 from sim.world.format.clock_mode import ClockMode
 from sim.world.format.yaml_tree import ScenarioError

@@ -4,6 +4,7 @@ strategies and machines.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,15 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["as_yaml", "connect"]
 
+# Imported late, because pytest imports this package for its plugin in every run.
+_MODULES = {"as_yaml": "sim.read.export.yaml_writer", "connect": "sim.run.client.client"}
+
 
 def __getattr__(name: str) -> Any:
-    # Imported late, because pytest imports this package for its plugin in every run.
-    if name == "connect":
-        from sim.run.client.client import connect
-
-        return connect
-    if name == "as_yaml":
-        from sim.read.export.yaml_writer import as_yaml
-
-        return as_yaml
-    raise AttributeError(f"module 'sim.testing' has no attribute {name!r}")
+    if name not in _MODULES:
+        raise AttributeError(f"module 'sim.testing' has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)

@@ -9,26 +9,44 @@ information, so the same tests can run against the real service.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
+from xml.etree import ElementTree
 
 from msgspec import Struct, json
 from msgspec.structs import replace
 
 from sim.read.errors import UsageError
+from sim.run.actors.script.expectations import shortened
 from sim.server.background import serve_in_thread
 from sim.server.journal_file import open_journal
 from sim.server.ready_file import ready_facts
-from sim.testing.junit_cases import Cases, asking_for, read_cases
 from sim.world.format.clock_mode import parse_clock_mode
 from sim.world.format.scenario import Scenario
 
 _SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control")
 _GRACE_S = 5.0  # seconds between the request to end and the kill
 TAIL_LINES = 12
+_COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
+
+
+class Cases(Struct, frozen=True):
+    """The tests of one run: whether they passed, the first line of each failure, and whether any of
+    them used an exchange of its own.
+    """
+
+    passed: dict[str, bool]
+    messages: dict[str, str]
+    met: bool = False
+
+    @property
+    def failing(self) -> dict[str, str]:
+        """The failed tests, with the first line of their messages."""
+        return {name: self.messages.get(name, "") for name, ok in self.passed.items() if not ok}
 
 
 class ClientRun(Struct, frozen=True):
@@ -59,8 +77,8 @@ def run_client(
 ) -> ClientRun:
     """Serve a scenario, run the command against it, and stop both.
 
-    The folder gets `journal.ndjson`, `ready.json`, `output.txt`, and `cases.xml` if the command
-    writes JUnit to SIM_JUNIT, as pytest does without any option. A command that has not ended
+    The folder gets `journal.ndjson`, `output.txt`, and `cases.xml` if the command writes JUnit to
+    SIM_JUNIT, as pytest does without any option. A command that has not ended
     after `limit_s` seconds is stopped, with the processes that it started. UsageError if there is
     no such command.
     """
@@ -83,6 +101,7 @@ def run_client(
             return replace(run, calls=calls, cases=read_cases(cases))
         finally:
             service.stop()
+            ready.unlink(missing_ok=True)  # it holds keys
 
 
 def _run(
@@ -132,3 +151,44 @@ def _signal(process: subprocess.Popen[bytes], name: str) -> None:
         os.killpg(process.pid, getattr(signal, name))
     except ProcessLookupError:
         return
+
+
+# ---- the tests that the command ran
+
+
+def asking_for(path: Path) -> dict[str, str]:
+    """Return the environment that asks a command for its cases: pytest writes them without any
+    option, others find the path in SIM_JUNIT.
+    """
+    options = f"{os.environ.get('PYTEST_ADDOPTS', '')} --junitxml='{path}'".strip()
+    return {"PYTEST_ADDOPTS": options, "SIM_JUNIT": str(path)}
+
+
+def read_cases(path: Path) -> Cases:
+    """Return the cases of a JUnit file; none if the file is missing or truncated."""
+    cases = Cases({}, {})
+    if not path.is_file():
+        return cases
+    try:
+        root = ElementTree.parse(path).getroot()
+    except ElementTree.ParseError:
+        return cases
+    for case in root.iter("testcase"):
+        if case.find("skipped") is None:
+            name = "::".join(filter(None, (case.get("classname"), case.get("name"))))
+            failures = [*case.iter("failure"), *case.iter("error")]
+            cases.passed[name] = cases.passed.get(name, True) and not failures
+            for failure in failures:
+                # runners write the failure as message, as text, or as both
+                details = failure.get("message") or failure.text or ""
+                cases.messages.setdefault(name, one_line(details))
+    # each test with the fixture `exchange` has its own exchange
+    properties = {element.get("name") for element in root.iter("property")}
+    return replace(cases, met="exchange.seed" in properties)
+
+
+def one_line(text: str) -> str:
+    """Return the first line with text, without characters that terminals and XML cannot show."""
+    plain = _COLOUR.sub("", text)
+    lines = ("".join(filter(str.isprintable, line)).strip() for line in plain.splitlines())
+    return shortened(next(filter(None, lines), ""))

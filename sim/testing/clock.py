@@ -1,16 +1,24 @@
-"""The clock of the pytest fixture: virtual time that the test moves."""
+"""The clock of the pytest fixture: virtual time that the test moves, the instant at which it
+begins, and what a wall clock that stands still or jumps would break.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
+import os
 import socket
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
+from warnings import warn
+
+from msgspec.structs import replace
 
 from sim.kernel.instants import (
     Instant,
@@ -20,14 +28,18 @@ from sim.kernel.instants import (
     parse_span,
     to_datetime,
 )
-from sim.testing.wall_clock import warn_of_patched_time
 from sim.world.format.scalar_types import SPAN
+from sim.world.format.scenario import Scenario
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
 if TYPE_CHECKING:
     from sim.api.pipeline.inputs import Fired
     from sim.server.background import BackgroundInstance, BackgroundService
+
+# When exchanges of tests begin, unless their scenario or marker says so, as it is for `sim serve`.
+# `sim calendar` sets it for each date.
+START_VARIABLE = "SIM_START"
 
 Moment = str | datetime
 Length = str | timedelta
@@ -231,3 +243,63 @@ def _listening_port(number: int) -> int:
         return 0
     finally:
         opened.detach()  # the file belongs to the loop
+
+
+# ---- the beginning
+
+
+def with_start(scenario: Scenario, start: str = "") -> Scenario:
+    """The scenario, begun at an RFC 3339 instant with an offset: `start`, else that of `SIM_START`,
+    else its own. ValueError where it is none, with the name of the variable if it is that.
+    """
+    text = start or os.environ.get(START_VARIABLE, "").strip()
+    if not text:
+        return scenario
+    try:
+        at = parse_instant(text)
+    except ValueError as error:
+        raise ValueError(f"{'start' if start else START_VARIABLE}: {error}") from None
+    return replace(scenario, clock=replace(scenario.clock, start=at))
+
+
+# ---- the wall clock of this process
+
+
+def open_grpc_channels() -> int:
+    """Number of open gRPC channels of this process."""
+    grpc = sys.modules.get("grpc")
+    if grpc is None:
+        return 0
+    kinds = (grpc.Channel, *((grpc.aio.Channel,) if "grpc.aio" in sys.modules else ()))
+    return sum(1 for thing in gc.get_objects() if isinstance(thing, kinds) and _is_open(thing))
+
+
+def _is_open(channel: Any) -> bool:
+    native = getattr(channel, "_channel", None)
+    if native is None:
+        return True
+    try:
+        # 4 is SHUTDOWN; a closed channel may refuse the question instead.
+        return int(native.check_connectivity_state(False)) != 4
+    except Exception:
+        return False
+
+
+def warn_of_patched_time(*, by_fixture: bool = False) -> None:
+    """Warn when a test library has stopped or shifted this process's clock.
+
+    `by_fixture` says that the fixture itself froze it with freezegun.
+    """
+    freezegun, time_machine = sys.modules.get("freezegun.api"), sys.modules.get("time_machine")
+    patched = ""
+    if freezegun is not None and freezegun.freeze_factories and not by_fixture:
+        patched = "freezegun"
+    if time_machine is not None and time_machine.escape_hatch.is_travelling():
+        patched = "time-machine"
+    if patched:
+        warn(
+            f"{patched} holds this process's clock: gRPC deadlines fire at once or never, and"
+            " tokens look stale. Move virtual time with exchange.clock, or let exchange.freeze()"
+            " do it",
+            stacklevel=4,
+        )

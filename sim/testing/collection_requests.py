@@ -1,7 +1,7 @@
 """Every REST operation as a request to a new exchange, for collections of API clients.
 
 The requests are made once in process, in their order, on the scenario that will be served. So each
-has names that exist there, and its expected status.
+has names that exist there, and its expected status. `collection_requests.yaml` has the bodies.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
+from string import Template
 from typing import Any
 from urllib.parse import quote
 
+import yaml
 from msgspec import Struct, json, structs
 
 from sim.contract.contract import Plane, load_contract
@@ -28,19 +31,6 @@ _FIRST = {
     "OrderEntryAPI.InsertOrder": ("exchange_order", "orderId"),
 }
 _LAST = re.compile(r"Cancel(?!Replace)|Delete|Close|Remove")
-# Queries that an operation needs for a useful answer, by rpc.
-_QUERIES = {
-    "GetAssetPriceHistory": "?assets=crypto:btc&bucket=BUCKET_1H",
-    "GetPriceHistory": "?symbol={symbol}&fidelity=60",
-    "ListTeams": "?league=nfl",
-    "ListPlayers": "?league=nfl",
-    "GetAccountBalanceLedger": "?account={account}",
-    "DownloadBalanceLedger": "?account={account}",
-    "ListAccountPositions": "?name={account}",
-    "GetPositionLedger": "?account={account}",
-    "DownloadPositionLedger": "?account={account}",
-    "GetKYCStatus": "?externalId={user}",
-}
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -97,8 +87,8 @@ def _with_status(draft: Request, client: Http, variables: dict[str, str]) -> Req
 
 def _drafts(plane: Plane, names: dict[str, str]) -> Iterator[Request]:
     """Requests without their status, those first that others need."""
-    content = resources.path("fixtures", "openapi-examples.json").read_bytes()
-    examples: dict[str, Any] = json.decode(content).get(plane, {})
+    examples, own = _examples(plane), _own_requests()
+    order = "{{exchange_order}}" if plane == "exchange" else "{{retail_order}}"
     used_names: set[str] = set()
     routes = []
     for route in load_contract().routes(plane):
@@ -108,74 +98,44 @@ def _drafts(plane: Plane, names: dict[str, str]) -> Iterator[Request]:
     routes.sort(
         key=lambda route: (route.operation.name not in _FIRST, _is_last(route.operation.rpc))
     )
-    order = "{{exchange_order}}" if plane == "exchange" else "{{retail_order}}"
     for route in routes:
         operation = route.operation
         path = VARIABLE.sub(partial(_value, names, operation.rpc, order), route.template)
+        if route.verb == "GET":
+            query = Template(own["queries"].get(operation.rpc, ""))
+            path += query.substitute({name: quote(text) for name, text in names.items()})
         body = ""
         if route.body:
-            body = _body(operation.name, examples.get(operation.name, {}), names, order)
+            example = examples.get(operation.name, {}).get("body", {})
+            content = json.encode(own["bodies"].get(operation.name, example)).decode()
+            body = Template(content).safe_substitute(names, order=order)
         yield Request(
             plane=plane,
             name=operation.name,
             summary=operation.summary,
             verb=route.verb,
-            path=path + (_query(operation.rpc, names) if route.verb == "GET" else ""),
+            path=path,
             body=body,
             keeps=_FIRST.get(operation.name),
         )
 
 
-def _query(rpc: str, names: dict[str, str]) -> str:
-    return _QUERIES.get(rpc, "").format(**{name: quote(text) for name, text in names.items()})
+def _examples(plane: Plane) -> dict[str, Any]:
+    """The examples of a plane's operations, from real runs."""
+    content = resources.path("fixtures", "openapi-examples.json").read_bytes()
+    examples: dict[str, Any] = json.decode(content).get(plane, {})
+    return examples
+
+
+def _own_requests() -> dict[str, dict[str, Any]]:
+    """The queries by rpc and the bodies by operation that must fit the world."""
+    path = Path(__file__).with_suffix(".yaml")
+    requests: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return requests
 
 
 def _is_last(rpc: str) -> int:
     return len(_LAST.findall(rpc)) + ("Open" in rpc)
-
-
-def _body(name: str, example: dict[str, Any], names: dict[str, str], order: str) -> str:
-    """The body of an operation: our own if it must fit the world, else that of a real run."""
-    symbol = names["symbol"]
-    retail = {
-        "marketSlug": symbol,
-        "intent": "ORDER_INTENT_BUY_LONG",
-        "type": "ORDER_TYPE_LIMIT",
-        "price": {"value": "0.05", "currency": "USD"},
-        "quantity": 1,
-        "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-    }
-    partner = {
-        "symbol": symbol,
-        "side": "SIDE_BUY",
-        "type": "ORDER_TYPE_LIMIT",
-        "orderQty": "1",
-        "price": names["price"],
-        "timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-    }
-    person = {"userId": "person-17", "phoneNumber": "12125550123"}
-    own: dict[str, Any] = {
-        "RetailOrdersAPI.CreateOrder": retail,
-        "RetailOrdersAPI.PreviewOrder": {"request": retail},
-        "RetailOrdersAPI.CreateOrders": {"orders": [retail, retail]},
-        "RetailOrdersAPI.ModifyOrder": {**retail, "quantity": 2},
-        "RetailOrdersAPI.CancelOrder": {"marketSlug": symbol},
-        "RetailOrdersAPI.ClosePosition": {"marketSlug": symbol},
-        "OrderEntryAPI.InsertOrder": partner,
-        "OrderEntryAPI.PreviewOrder": {"request": partner},
-        "OrderEntryAPI.InsertOrderList": {"requests": [partner, partner]},
-        "OrderEntryAPI.CancelReplaceOrder": {**partner, "orderId": order, "orderQty": "2"},
-        "OrderEntryAPI.CancelOrder": {"orderId": order, "symbol": symbol},
-        "PositionAPI.GetAccountBalance": {"name": names["account"], "currency": "USD"},
-        "PositionAPI.ListAccountBalances": {"name": names["account"]},
-        "ReportAPI.GetTradeStats": {"symbol": symbol},
-        "ReportAPI.SearchTrades": {"symbol": symbol, "pageSize": 10},
-        "KYCAPI.StartKYCPrefill": person,
-        "KYCAPI.CreateISVReferralCode": {"userId": "person-17", "referralCode": "FRIEND"},
-        "UsersAPI.CreateUser": {"userId": "person-17"},
-    }
-    body = own.get(name, example.get("body", {}))
-    return json.encode(body).decode()
 
 
 def _value(names: dict[str, str], rpc: str, order: str, variable: re.Match[str]) -> str:

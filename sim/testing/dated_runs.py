@@ -24,9 +24,8 @@ from sim.read.junit import Case, Suite, junit
 from sim.read.layout import counted, wrapped
 from sim.read.progress import Progress
 from sim.run.loader.load import load_scenario
-from sim.testing.client_command import run_client
-from sim.testing.junit_cases import Cases, one_line
-from sim.testing.start_date import VARIABLE
+from sim.testing.client_command import Cases, one_line, run_client
+from sim.testing.clock import START_VARIABLE, with_start
 
 _HOUR = 14
 WHOLE = "the command"
@@ -143,18 +142,15 @@ def _bisected(every: Sequence[RunDate], runs: dict[int, Cases]) -> Iterator[int]
 
 def _run(plan: CalendarPlan, date: RunDate) -> Cases:
     """Run the tests at a date; return whether each passed."""
-    scenario = load_scenario(plan.scenario)
-    scenario = structs.replace(scenario, clock=structs.replace(scenario.clock, start=date.start))
-    folder = plan.folder / date.day
+    start = format_instant(date.start)
     run = run_client(
         plan.command,
-        scenario,
-        folder,
+        with_start(load_scenario(plan.scenario), start),
+        plan.folder / date.day,
         clock=plan.clock,
         limit_s=plan.limit_s,
-        environment={VARIABLE: format_instant(date.start)},
+        environment={START_VARIABLE: start},
     )
-    (folder / "ready.json").unlink(missing_ok=True)  # it holds keys
     ran = structs.replace(run.cases, met=run.cases.met or run.calls > 0)
     if ran.passed and (run.ok or not all(ran.passed.values())):
         return ran

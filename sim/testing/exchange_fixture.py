@@ -11,29 +11,37 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 from urllib.parse import quote, urlencode
 
 from sim.kernel.instants import Instant, format_instant, parse_span
 from sim.read.commands import sim_command
-from sim.testing.clock import Clock, Moment, instant_of
+from sim.testing.clock import Clock, Moment, instant_of, open_grpc_channels
 from sim.testing.control import Control, Fault
 from sim.testing.control import ControlError as ControlError
-from sim.testing.symbols_by_state import SymbolsByState
-from sim.testing.wall_clock import open_grpc_channels
 from sim.testing.webhook_receiver import Webhooks
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
 if TYPE_CHECKING:
-    from sim.api.pipeline.request_log import LoggedCall
     from sim.evidence.witness import Witness
     from sim.read.conformance import ConformanceReport
+    from sim.run.simulation import Simulation
     from sim.server.background import BackgroundInstance, BackgroundService
     from sim.server.console import Observer
     from sim.world.format.scenario import Scenario
 
+T = TypeVar("T")
+
 _CALLS_SHOWN = 12  # in the report of a failed test
+
+
+class SymbolsByState(dict[str, list[str]]):
+    """A mapping whose KeyError says which states there are."""
+
+    def __missing__(self, state: str) -> NoReturn:
+        __tracebackhide__ = True
+        raise KeyError(f"no symbols in state {state!r}; states: {', '.join(self)}")
 
 
 class ServedExchange:
@@ -118,7 +126,7 @@ class ServedExchange:
     @property
     def digest(self) -> str:
         """Digest of the journal so far; equal digests mean equal runs."""
-        return self.running.call(lambda: self.running.simulation.digest)
+        return self._read(lambda simulation: simulation.digest)
 
     def at(self, moment: Moment, do: Callable[[], object]) -> None:
         """Call `do` when the clock reaches an instant on a move of the test.
@@ -162,7 +170,7 @@ class ServedExchange:
         """
         filters: dict[str, Any] = {"operation": operation, "status": status}
         filters |= {"caller": caller, "since": since}
-        return self.running.call(lambda: self.running.simulation.requests(**filters))
+        return self._read(lambda simulation: simulation.requests(**filters))
 
     def script(self) -> list[dict[str, Any]]:
         """The steps of the scenario, as GET /_sim/v1/script shows them.
@@ -172,8 +180,7 @@ class ServedExchange:
         """
         from sim.run.actors.script.view import script_view
 
-        running = self.running
-        rows = running.call(lambda: script_view(running.simulation.script))["steps"]
+        rows = self._read(lambda simulation: script_view(simulation.script))["steps"]
         return cast(list[dict[str, Any]], rows)
 
     def history(
@@ -223,8 +230,7 @@ class ServedExchange:
         """
         from sim.read.explain import explain
 
-        running = self.running
-        return running.call(lambda: explain(running.simulation, subject))
+        return self._read(lambda simulation: explain(simulation, subject))
 
     def conformance(self, *, caller: str = "", rules: tuple[str, ...] = ()) -> ConformanceReport:
         """Check the calls of clients so far against the documented rules for clients.
@@ -234,8 +240,7 @@ class ServedExchange:
         """
         from sim.read.conformance import check
 
-        running = self.running
-        return running.call(lambda: check(running.simulation, caller=caller, rules=rules))
+        return self._read(lambda simulation: check(simulation, caller=caller, rules=rules))
 
     def witness(self) -> Witness:
         """Look for contradictions in what all clients have seen so far. The result has
@@ -244,8 +249,7 @@ class ServedExchange:
         """
         from sim.evidence.witness import witness_run
 
-        running = self.running
-        return running.call(lambda: witness_run(running.simulation))
+        return self._read(witness_run)
 
     def reset(self, seed: int | None = None) -> None:
         """Go back to the scenario's start. Earlier tokens are refused, and streams end."""
@@ -324,7 +328,11 @@ class ServedExchange:
             self._file.close()
 
     def _instant(self) -> Instant:
-        return self.running.call(lambda: self.running.simulation.now)
+        return self._read(lambda simulation: simulation.now)
+
+    def _read(self, function: Callable[[Simulation], T]) -> T:
+        """What a function returns of the simulation, in the thread of the exchange."""
+        return self.running.call(lambda: function(self.running.simulation))
 
     def report(self) -> str:
         """The last calls that the exchange received; scenario, seed, instant and journal of the
@@ -339,8 +347,7 @@ class ServedExchange:
         )
 
     def _last_calls(self) -> str:
-        simulation = self.running.simulation
-        logged_calls: list[LoggedCall] = self.running.call(lambda: simulation.log.since(0))
+        logged_calls = self._read(lambda simulation: simulation.log.since(0))
         lines = [f"calls that the exchange saw: {len(logged_calls) or 'none'}"]
         if len(logged_calls) > _CALLS_SHOWN:
             lines[0] += f", the last {_CALLS_SHOWN} of them"

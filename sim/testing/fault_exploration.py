@@ -2,7 +2,7 @@
 
 A first run without faults records the fault points of the test. The test then runs once for every
 fault at every point, and survives the fault if it passes. With `--explore-pairs N` up to N sets of
-faults follow (`sim/search/fault_sets.py`). A test that does not end is stopped, because its
+faults follow (`sim/search/fault_points.py`). A test that does not end is stopped, because its
 client waits without a timeout of its own.
 """
 
@@ -11,61 +11,41 @@ from __future__ import annotations
 import io
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple, TextIO, cast
+from typing import Any, TextIO, cast
 
 import pytest
 from _pytest.runner import runtestprotocol
 
 from sim.read.commands import python_command
 from sim.read.progress import Progress, reporting
-from sim.search.fault_points import Point, points
-from sim.search.fault_sets import FaultSet, SingleFaultResult, names_of, sets_of, try_sets
+from sim.search.fault_points import (
+    FAILED,
+    HUNG,
+    INVARIANT,
+    SURVIVED,
+    FaultSet,
+    Trial,
+    by_point,
+    points,
+    sets_of,
+    try_sets,
+)
 
 SURVEY: pytest.StashKey[dict[tuple[str, str], int]] = pytest.StashKey()
 ARMED: pytest.StashKey[list[str]] = pytest.StashKey()
 BROKEN: pytest.StashKey[list[str]] = pytest.StashKey()
 
-SURVIVED, FAILED, HUNG, INVARIANT = "survived", "failed", "hung", "invariant"
 LONGEST_S = 10.0
 SHOWN = 12
 
 
 class TrialTimeout(BaseException):
     """Raised in a test that takes too long. A client's `except Exception` does not catch it."""
-
-
-class Trial(NamedTuple):
-    """One test under one fault, or a few: the verdict, and the first line of its failure."""
-
-    test: str
-    faults: FaultSet
-    verdict: str
-    why: str
-
-    @property
-    def where(self) -> str:
-        return names_of(self.faults)[0]
-
-    @property
-    def kind(self) -> str:
-        return names_of(self.faults)[1]
-
-    def plain(self) -> dict[str, Any]:
-        """The row of the JSON report."""
-        return {
-            "test": self.test,
-            "point": self.where,
-            "kind": self.kind,
-            "verdict": self.verdict,
-            "why": self.why,
-            "fault": self.faults[0].document(),
-            "faults": [point.document() for point in self.faults],
-        }
 
 
 class _Terminal(io.TextIOBase):
@@ -120,44 +100,37 @@ class Explorer:
         limit_s: float,
     ) -> None:
         """Run a test under every fault. After an interrupt the trials so far remain."""
-        base, alone = dict(survey), []
-        with self._progress(tried := self._points(base), f"trials of {item.name}") as progress:
-            for point in progress.each(tried):
-                trial, passed = self._try(item, nextitem, (point,), limit_s)
+
+        def run(tries: Iterable[FaultSet]) -> Iterator[Trial]:
+            for faults in tries:
+                verdict, why = self._verdict(item, nextitem, faults, limit_s)
+                yield Trial(item.nodeid, faults, verdict, (why,), dict(item.stash[SURVEY].items()))
+
+        option = self._config.getoption
+        base = dict(survey)  # the test counts on in the survey
+        names = ("operations", "faults", "max_occurrences")
+        limits: dict[str, Any] = {name: option(f"explore_{name}") for name in names}
+        tried = [(point,) for point in points(base, wire=True, **limits)]
+        alone: list[Trial] = []
+        with self._progress(tried, f"trials of {item.name}") as progress:
+            for trial in run(progress.each(tried)):
                 self.trials.append(trial)
-                alone.append(SingleFaultResult(point, trial.verdict == SURVIVED, passed))
-        most, kinds = (self._config.getoption(f"explore_{name}") for name in ("pairs", "faults"))
-        sets = sets_of(base, alone, wire=True, faults=kinds)[:most] if most else []
-
-        def run(tries: Sequence[FaultSet]) -> Iterator[Trial]:
-            return (self._try(item, nextitem, faults, limit_s)[0] for faults in tries)
-
-        results = try_sets(sets, run, lambda trial: trial.verdict != SURVIVED)
+                alone.append(trial)
+        most = option("explore_pairs")
+        sets = sets_of(base, alone, wire=True, faults=limits["faults"])[:most] if most else []
+        results = try_sets(sets, run)
         with self._progress(sets, f"pairs and timings of {item.name}") as progress:
             for _ in progress.each(sets):
                 if (result := next(results)) is not None:
                     self.sets.append(result)
 
     @contextmanager
-    def _progress(self, things: Sequence[Any], text: str) -> Iterator[Progress]:
+    def _progress(self, tries: Sequence[FaultSet], text: str) -> Iterator[Progress]:
         with (
             reporting(cast(TextIO, _Terminal(self._config.get_terminal_writer()))),
-            Progress(len(things), text, keeps=False) as progress,
+            Progress(len(tries), text, keeps=False) as progress,
         ):
             yield progress
-
-    def _points(self, survey: dict[tuple[str, str], int]) -> list[Point]:
-        names = ("operations", "faults", "max_occurrences")
-        limits: dict[str, Any] = {name: self._config.getoption(f"explore_{name}") for name in names}
-        return list(points(dict(survey), wire=True, **limits))
-
-    def _try(
-        self, item: pytest.Item, nextitem: pytest.Item | None, faults: FaultSet, limit_s: float
-    ) -> tuple[Trial, dict[tuple[str, str], int]]:
-        """The trial of some faults, and the points that the test reached under them."""
-        verdict, why = self._verdict(item, nextitem, faults, limit_s)
-        passed = dict(item.stash[SURVEY].items())
-        return Trial(item.nodeid, faults, verdict, why), passed
 
     def _verdict(
         self, item: pytest.Item, nextitem: pytest.Item | None, faults: FaultSet, limit_s: float
@@ -183,7 +156,7 @@ class Explorer:
 
     @property
     def _lost(self) -> list[Trial]:
-        return [trial for trial in (*self.trials, *self.sets) if trial.verdict != SURVIVED]
+        return [trial for trial in (*self.trials, *self.sets) if not trial.survived]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Write which faults the tests survived and which they did not."""
@@ -201,7 +174,7 @@ class Explorer:
                 write(line)
         for kind, tried in (("", self.trials), (" of pairs and timings", self.sets)):
             if tried:
-                alive = sum(trial.verdict == SURVIVED for trial in tried)
+                alive = sum(trial.survived for trial in tried)
                 count = counted(len(tried), "trial")
                 write(f"{count}{kind}: {alive} survived, {len(tried) - alive} did not")
         lost = self._lost
@@ -211,12 +184,12 @@ class Explorer:
             tests = counted(self._unused, "test")
             write(f"nothing was explored: {tests} without the fixture `exchange`")
         for trial in lost[:SHOWN]:
-            write(f"{trial.verdict}: {trial.kind} at {trial.where} of {trial.test}")
-            write(f"  {trial.why}")
+            write(f"{trial.verdict}: {trial.kind} at {trial.where} of {trial.subject}")
+            write(f"  {trial.failures[0]}")
         if len(lost) > SHOWN:
             write(f"… and {len(lost) - SHOWN} more; --explore-json FILE has all of them")
         if lost:
-            file, colons, name = lost[0].test.partition("::")
+            file, colons, name = lost[0].subject.partition("::")
             test = f"{self._config.rootpath / file}{colons}{name}"
             faults = [
                 word for point in lost[0].faults for word in ("--exchange-fault", point.as_json())
@@ -224,15 +197,13 @@ class Explorer:
             write(f"next: {python_command('pytest', test, *faults)}")
         path = self._config.getoption("explore_json")
         if path:
-            report = json.encode([trial.plain() for trial in (*self.trials, *self.sets)])
-            Path(path).write_bytes(json.format(report) + b"\n")
+            trials = (*self.trials, *self.sets)
+            rows = [trial.document("test", {"why": trial.failures[0]}) for trial in trials]
+            Path(path).write_bytes(json.format(json.encode(rows)) + b"\n")
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        by_place: dict[tuple[str, str], list[Trial]] = {}
-        for trial in self.trials:
-            by_place.setdefault((trial.test, trial.where), []).append(trial)
-        for (test, where), trials in by_place.items():
-            lost = [trial for trial in trials if trial.verdict != SURVIVED]
+        for (test, where), trials in by_point(self.trials).items():
+            lost = [trial for trial in trials if not trial.survived]
             names = [
                 trial.kind + ("" if trial.verdict == FAILED else f" ({trial.verdict})")
                 for trial in lost

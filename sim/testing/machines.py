@@ -23,15 +23,13 @@ Built-in rules: others trade and cancel, markets halt and resume, time passes. I
 `FaultyExchangeMachine` faults are injected too. A failing example is saved as a scenario file and a
 journal, for `sim timeline`, `sim replay --serve` and `sim shrink`.
 
-The examples of one class share one exchange, which is reset before each: building a world takes far
-longer than an example.
+An exchange over sockets is shared by the examples of one class, and reset before each.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
@@ -43,8 +41,9 @@ from hypothesis import strategies as st
 from hypothesis.control import current_build_context
 from hypothesis.errors import HypothesisException
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from msgspec import json
 
-from sim.core.invariants import violations
+from sim.core.invariants import Violation, violations
 from sim.core.model.refusals import Refusal
 from sim.read.commands import sim_command
 from sim.read.export.journal_to_scenario import scenario_document
@@ -54,46 +53,24 @@ from sim.run.client.client import connect
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 from sim.search.moves.view import Document, Terms
-from sim.testing.start_date import with_start
+from sim.testing.clock import with_start
 from sim.testing.strategies import clock_jumps, faults, order_steps
+from sim.world.format.scenario import Scenario
 
 if TYPE_CHECKING:
     from sim.core.identity.firms import ApiKey, Firm
     from sim.testing.exchange_fixture import ServedExchange
 
-JOURNAL_MOST = 16 << 20  # bytes of examples after which a new exchange is built
 WHOLE = Terms("machine-whole")
 FRACTIONAL = Terms(
     "machine-fractional", tick=25, price_scale=10_000, qty_scale=100, low=100, high=9_900
 )
 MARKETS = (WHOLE, FRACTIONAL)
 
-_SCENARIO = """
-name: machine
-extends: [%s]
-world:
-  instruments:
-    - {symbol: machine-whole, tick_size: "0.01", state: OPEN}
-    - symbol: machine-fractional
-      tick_size: "0.0025"
-      price_scale: 10000
-      fractional_qty_scale: 100
-      state: OPEN
-"""
-
 
 def currently_final() -> bool:
     """Whether hypothesis runs the smallest failing example."""
     return currently_in_test_context() and current_build_context().is_final
-
-
-@dataclass
-class _Shared:
-    """The exchange that the examples of one machine class share, in this process or served."""
-
-    simulation: Simulation | None = None
-    journal: BytesIO | None = None
-    served: ServedExchange | None = None
 
 
 class Truth:
@@ -140,11 +117,6 @@ class ExchangeMachine(RuleBasedStateMachine):
     extends: ClassVar[str] = "quickstart"
     seed: ClassVar[int | None] = None
     kept: ClassVar[str] = "runs/machines"
-    _shared: ClassVar[_Shared] = _Shared()
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        cls._shared = _Shared()
 
     def __init__(self) -> None:
         super().__init__()
@@ -153,24 +125,17 @@ class ExchangeMachine(RuleBasedStateMachine):
         self.begin()
 
     def _connect(self) -> None:
-        """Get the exchange at its start: the shared one after a reset, or a new one.
+        """Begin a run. From the third example on, it copies a start (`prepared_starts`)."""
+        self._journal = BytesIO()
+        self.simulation = Simulation(self._scenario(), seed=self.seed, journal=self._journal)
+        self.world = connect(self.simulation)
 
-        The last example gets a new one, because its journal is saved.
-        """
-        simulation, journal = self._shared.simulation, self._shared.journal
-        if (
-            simulation is None
-            or journal is None
-            or journal.tell() > JOURNAL_MOST
-            or currently_final()
-        ):
-            scenario, journal = with_start(load_scenario(_SCENARIO % self.extends)), BytesIO()
-            simulation = Simulation(scenario, seed=self.seed, journal=journal)
-            self._shared.simulation, self._shared.journal = simulation, journal
-        else:
-            simulation.reset()
-        self.simulation, self._journal = simulation, journal
-        self.world = connect(simulation)
+    @classmethod
+    def _scenario(cls) -> Scenario:
+        """The scenario that `extends` names, with two more markets."""
+        markets = [terms.entry() for terms in MARKETS]
+        document = {"name": "machine", "extends": [cls.extends], "world": {"instruments": markets}}
+        return with_start(load_scenario(json.encode(document).decode() + "\n"))
 
     def begin(self) -> None:
         """Create the client under test. Nothing has happened yet."""
@@ -217,10 +182,13 @@ class ExchangeMachine(RuleBasedStateMachine):
     @invariant()
     def everything_adds_up(self) -> None:
         """Money, positions, orders and books (`sim.core.invariants`)."""
-        broken = violations(self.simulation.exchange.trading)
+        broken = self._violations()
         assert not broken, "; ".join(map(str, broken))
 
     # ---- plumbing
+
+    def _violations(self) -> list[Violation]:
+        return violations(self.simulation.exchange.trading)
 
     def tester(self, action: str, subject: str, body: Document) -> bool:
         """Run an action of the control plane by its name in the journal, such as "fault.add".
@@ -289,16 +257,20 @@ class ServedExchangeMachine(ExchangeMachine):
     `teardown`, and call the inherited `teardown` too.
     """
 
+    _served: ClassVar[ServedExchange | None] = None  # of each class that has tests
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._served = None
+
     def _connect(self) -> None:
         from sim.testing.exchange_fixture import ServedExchange
 
-        if self._shared.served is None:
-            scenario, journal = (
-                with_start(load_scenario(_SCENARIO % self.extends)),
-                self._file("-served.ndjson"),
-            )
-            self._shared.served = ServedExchange(scenario, seed=self.seed, journal=journal)
-        self.exchange = self._shared.served
+        cls = type(self)
+        if cls._served is None:
+            journal = self._file("-served.ndjson")
+            cls._served = ServedExchange(self._scenario(), seed=self.seed, journal=journal)
+        self.exchange = cls._served
         self.exchange.reset()
         self.simulation = self.exchange.running.simulation
 
@@ -307,12 +279,8 @@ class ServedExchangeMachine(ExchangeMachine):
         """The clock moves and everything due happens."""
         self.exchange.clock.advance(span)
 
-    @invariant()
-    def everything_adds_up(self) -> None:
-        """Money, positions, orders and books (`sim.core.invariants`)."""
-        running = self.exchange.running
-        broken = running.call(lambda: violations(self.simulation.exchange.trading))
-        assert not broken, "; ".join(map(str, broken))
+    def _violations(self) -> list[Violation]:
+        return self.exchange.running.call(super()._violations)
 
     def tester(self, action: str, subject: str, body: Document) -> bool:
         """Run an action of the control plane; returns whether it was accepted."""
@@ -329,6 +297,6 @@ class ServedExchangeMachine(ExchangeMachine):
     @classmethod
     def stop(cls) -> None:
         """Stop serving. Call it when the tests of the module are done (`teardown_module`)."""
-        if cls._shared.served is not None:
-            cls._shared.served.close()
-            cls._shared.served = None
+        if cls._served is not None:
+            cls._served.close()
+            cls._served = None

@@ -38,66 +38,34 @@ _SHOWN: pytest.StashKey[bool] = pytest.StashKey()  # whether a report has the ca
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options of `--explore`."""
+    """Declare the options of `--explore` and of the fixture."""
     group = parser.getgroup("sandbox exchange")
-    group.addoption(
-        "--explore",
-        action="store_true",
-        help="run each test that uses `exchange` under every fault at every point it passes",
+
+    def add(name: str, metavar: str, text: str, default: str | int = "") -> None:
+        group.addoption(name, metavar=metavar, help=text, default=default, type=type(default))
+
+    explore = "run each test that uses `exchange` under every fault at every point it passes"
+    group.addoption("--explore", action="store_true", help=explore)
+    operations = "only at operations that match, such as InsertOrder or 'RetailOrdersAPI.*'"
+    add("--explore-operations", "NAME", operations, "*")
+    faults = "only faults that match: error, limited, lost, late, reset, hang, drop, ..."
+    add("--explore-faults", "NAME", faults, "*")
+    most = "only the first N times that the test passes each point"
+    add("--explore-max-occurrences", "N", most, 0)
+    pairs = "then try up to N pairs of faults and other timings, the most informative first"
+    add("--explore-pairs", "N", pairs, 0)
+    add("--explore-json", "FILE", "write every trial as JSON")
+    add("--exchange-keep", "DIR", "keep the journal of every test in this folder")
+    report = "write the run of every failing test to this folder, as a page that opens anywhere"
+    add("--exchange-report", "DIR", report)
+    coverage = (
+        "write which operations, answers, quirks, faults and dates the tests met, as JSON for"
+        " `sim coverage`"
     )
-    group.addoption(
-        "--explore-operations",
-        default="*",
-        metavar="NAME",
-        help="only at operations that match, such as InsertOrder or 'RetailOrdersAPI.*'",
-    )
-    group.addoption(
-        "--explore-faults",
-        default="*",
-        metavar="NAME",
-        help="only faults that match: error, limited, lost, late, reset, hang, drop, ...",
-    )
-    group.addoption(
-        "--explore-max-occurrences",
-        type=int,
-        default=0,
-        metavar="N",
-        help="only the first N times that the test passes each point",
-    )
-    group.addoption(
-        "--explore-pairs",
-        type=int,
-        default=0,
-        metavar="N",
-        help="then try up to N pairs of faults and other timings, the most informative first",
-    )
-    group.addoption("--explore-json", default="", metavar="FILE", help="write every trial as JSON")
-    group.addoption(
-        "--exchange-keep",
-        default="",
-        metavar="DIR",
-        help="keep the journal of every test in this folder",
-    )
-    group.addoption(
-        "--exchange-report",
-        default="",
-        metavar="DIR",
-        help="write the run of every failing test to this folder, as a page that opens anywhere",
-    )
-    group.addoption(
-        "--exchange-coverage",
-        default="",
-        metavar="FILE",
-        help="write which operations, answers, quirks, faults and dates the tests met, as JSON for"
-        " `sim coverage`",
-    )
-    group.addoption(
-        "--exchange-fault",
-        action="append",
-        default=[],
-        metavar="JSON",
-        help="arm this fault in every exchange: an entry of a scenario's `faults`",
-    )
+    add("--exchange-coverage", "FILE", coverage)
+    fault = "arm this fault in every exchange: an entry of a scenario's `faults`"
+    options: dict[str, Any] = {"action": "append", "default": [], "metavar": "JSON"}
+    group.addoption("--exchange-fault", help=fault, **options)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -148,9 +116,8 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     from msgspec.structs import replace
 
     from sim.run.loader.load import load_scenario
+    from sim.testing.clock import warn_of_patched_time, with_start
     from sim.testing.exchange_fixture import ServedExchange
-    from sim.testing.start_date import with_start
-    from sim.testing.wall_clock import warn_of_patched_time
     from sim.world.format.problem_text import with_carets
     from sim.world.format.yaml_tree import ScenarioError
 

@@ -18,9 +18,9 @@ class GatewayWorld(RetailWorld):
 
     def __init__(self) -> None:
         super().__init__()
-        reference = self.sim.exchange.reference = Reference()
-        self.sim.exchange.recurring.begin((), None)
-        instruments = self.sim.exchange.instruments
+        reference = self.core.reference = Reference()
+        self.core.recurring.begin((), None)
+        instruments = self.core.instruments
         home, away = reference.team("nba", "BOS"), reference.team("nba", "NYK")
         series = next(series for series in reference.series if series.slug == "nba-2026-27")
         game = Event(
@@ -31,8 +31,8 @@ class GatewayWorld(RetailWorld):
             subcategory="nba",
             game_id="g-1",
             period="NS",
-            start_time=self.sim.now + 3_600_000_000_000,
-            start_date=self.sim.now,
+            start_time=self.now + 3_600_000_000_000,
+            start_date=self.now,
             event_date="2026-09-08",
             teams=[home, away],
             tags=reference.tags_of("sports", "nba"),
@@ -62,9 +62,7 @@ class GatewayWorld(RetailWorld):
             short=PairSide("No"),
             mid="0.4",
         )
-        reference.add_market(
-            market_of(11, instruments.require(WHOLE), moneyline, self.sim.now), game
-        )
-        reference.add_market(market_of(12, instruments.require(FINE), vote, self.sim.now), election)
+        reference.add_market(market_of(11, instruments.require(WHOLE), moneyline, self.now), game)
+        reference.add_market(market_of(12, instruments.require(FINE), vote, self.now), election)
         reference.markets[0].market_type, reference.markets[1].market_type = "moneyline", "election"
         reference.markets[0].category, reference.markets[1].category = "sports", "politics"

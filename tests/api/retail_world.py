@@ -6,7 +6,8 @@ from typing import Any
 
 from sim import Simulation, load_scenario
 from sim.core.model.quantities import CASH_SCALE
-from sim.run.client.client import Connection, Http, Response, connect
+from sim.run.client.client import Http, Response
+from tests.kit import Desk, usd
 
 WHOLE, FINE = "aec-test-whole", "aec-test-fine"
 BUY_YES, SELL_YES, BUY_NO, SELL_NO = (
@@ -17,42 +18,15 @@ GTC, IOC, FOK = (
 )
 
 
-def usd(value: str) -> dict[str, str]:
-    """An amount."""
-    return {"value": value, "currency": "USD"}
-
-
-class RetailWorld:
+class RetailWorld(Desk):
     """`ann` and `bob` are two retail accounts."""
 
     def __init__(self, scenario: str = "quickstart") -> None:
-        self.sim = Simulation(load_scenario(scenario))
-        self.world: Connection = connect(self.sim)
-        self.keys = list({key.account: key for key in self.sim.exchange.firms.api_keys()}.values())[
-            :2
-        ]
-        self.ann, self.bob = (self.world.retail(key) for key in self.keys)
-        for symbol, terms in (
-            (WHOLE, {"tick_size": "0.01"}),
-            (FINE, {"tick_size": "0.005", "fractional_qty_scale": 100}),
-        ):
-            self.control(
-                "instrument.create",
-                "",
-                symbol=symbol,
-                state="OPEN",
-                start="2026-09-01",
-                expiration="2026-10-01",
-                **terms,
-            )
-
-    @property
-    def gateway(self) -> Http:
-        return self.world.gateway
-
-    def control(self, action: str, subject: str, **body: object) -> None:
-        """An operator's action."""
-        self.world.absorb(self.sim.control(action, subject, dict(body)))
+        super().__init__(Simulation(load_scenario(scenario)))
+        self.ann, self.bob = self.customer(0), self.customer(1)
+        dates = {"start": "2026-09-01", "expiration": "2026-10-01", "state": "OPEN"}
+        self.listed(WHOLE, **dates)
+        self.listed(FINE, tick_size="0.005", fractional_qty_scale=100, **dates)
 
     def order(
         self,
@@ -88,9 +62,9 @@ class RetailWorld:
         (found,) = client.get("/v1/account/balances").json()["balances"]
         return dict(found)
 
-    def cash(self, index: int) -> float:
+    def cash(self, user: int = 0) -> float:
         """Dollars of an account, from the ledger itself."""
-        return self.sim.exchange.trading.ledger.balance(self.keys[index].account) / CASH_SCALE
+        return self.trading.ledger.balance(self.keys[user].account) / CASH_SCALE
 
 
 def types(answer: Response) -> list[str]:

@@ -4,7 +4,13 @@ them.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+from sim.api.exchange.orders import insert_order
 from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import AnyHandler
+from sim.contract.contract import load_contract
+from sim.contract.messages import Message
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.accounts.ledger import CLEARING
 from sim.core.exchange import Exchange
@@ -26,9 +32,53 @@ EVE_ACCOUNT = "firms/other-clear/accounts/eve"
 POOL = "firms/acme-clear/accounts/pool"
 
 
-def small_exchange(balance: int = 1000) -> Exchange:
+class Party(NamedTuple):
+    """A caller of the small exchange, which calls handlers without a surface between."""
+
+    exchange: Exchange
+    caller: Caller
+
+    def ask(self, handler: AnyHandler, **fields: object) -> Any:
+        """The answer of a handler to a request with these fields."""
+        request = load_contract().by_name(handler.operations[0]).request(**fields)
+        return self.send(handler, request)
+
+    def send(self, handler: AnyHandler, request: Message) -> Any:
+        """The answer of a handler to a request."""
+        return handler(self.exchange, self.caller, request)
+
+    def buy(self, price: int, qty: int, symbol: str = WHOLE, **more: object) -> str:
+        """The id of a buy order that rests until canceled."""
+        return self.send(insert_order, limit(Side.BUY, price, qty, symbol, **more)).order_id
+
+    def sell(self, price: int, qty: int, symbol: str = WHOLE, **more: object) -> str:
+        """The id of a sell order that rests until canceled."""
+        return self.send(insert_order, limit(Side.SELL, price, qty, symbol, **more)).order_id
+
+
+class SmallExchange(Exchange):
+    """`acme` is the firm of `ann` and `bob`; `eve` is the participant of another one."""
+
+    @property
+    def acme(self) -> Party:
+        return Party(self, caller(self, None))
+
+    @property
+    def ann(self) -> Party:
+        return Party(self, caller(self))
+
+    @property
+    def bob(self) -> Party:
+        return Party(self, caller(self, BOB))
+
+    @property
+    def eve(self) -> Party:
+        return Party(self, eve(self))
+
+
+def small_exchange(balance: int = 1000) -> SmallExchange:
     """Everybody has `balance` dollars, the pool of acme has 5000."""
-    exchange = Exchange(seed=1, now=NOW)
+    exchange = SmallExchange(seed=1, now=NOW)
     exchange.reference = Reference(empty=True)
     dates = {
         "created": NOW - days(30),

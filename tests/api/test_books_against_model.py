@@ -11,14 +11,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import Side
 from sim.kernel.instants import format_span, parse_instant, parse_span
-from sim.run.client.client import Connection, RpcError, Stream, connect
-from tests.journeys import firm, operate
-from tests.kit.streams import BIDIRECTIONAL, place
+from sim.run.client.client import RpcError, Stream
+from tests.journeys import firm
+from tests.kit import Desk, begin
+from tests.kit.streams import BIDIRECTIONAL
 from tests.sessions import SESSIONS
 
 SCENARIO = """
@@ -73,7 +73,7 @@ class Followed:
 class Model:
     """All streams, and for each book and set of options the instant of its last change."""
 
-    def __init__(self, world: Connection, idle: int, refresh: int, *, all_again: bool) -> None:
+    def __init__(self, world: Desk, idle: int, refresh: int, *, all_again: bool) -> None:
         self.world = world
         self.idle, self.refresh, self.all_again = idle, refresh, all_again
         self.streams: list[Followed] = []
@@ -83,7 +83,7 @@ class Model:
 
     @property
     def now(self) -> int:
-        return self.world.simulation.now
+        return self.world.now
 
     @property
     def live(self) -> list[Followed]:
@@ -97,7 +97,7 @@ class Model:
         book.
         """
         depth, single, scales = options
-        trading = self.world.simulation.exchange.trading
+        trading = self.world.trading
         book, instrument = trading.book(symbol), trading.instruments.require(symbol)
         sides = []
         for side in (Side.BUY, Side.SELL):
@@ -255,7 +255,7 @@ class Both:
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
-        self.world = connect(Simulation(load_scenario(SCENARIO)))
+        self.world = begin(SCENARIO)
         self.client = self.world.rpc(firm(self.world.simulation, 1))
         idle, refresh = rng.choice(("70s", "200s")), rng.choice(("60s", "25s"))
         all_again = rng.random() < 0.5
@@ -264,7 +264,7 @@ class Both:
             ("md.refresh", refresh),
             ("md.refresh_everything", all_again),
         ):
-            self.world.simulation.control("assumption.set", name, {"value": value})
+            self.world.assume(name, value)
         spans = parse_span(idle), parse_span(refresh)
         self.model = Model(self.world, *spans, all_again=all_again)
 
@@ -327,23 +327,23 @@ class Both:
 
     def order(self) -> None:
         symbol = self.rng.choice(("one", "two", "four"))
-        instrument = self.world.simulation.exchange.instruments.require(symbol)
+        instrument = self.world.instrument(symbol)
         side, cents = self.rng.choice((("buy", 40), ("buy", 41), ("sell", 50), ("sell", 41)))
-        if self.world.simulation.exchange.trading.state(symbol).name == "OPEN":
-            place(self.world, instrument, side, cents, self.rng.randint(1, 3))
+        if self.world.trading.state(symbol).name == "OPEN":
+            self.world.place(instrument, side, cents, self.rng.randint(1, 3))
             self.model.changed(symbol)
 
     def state(self) -> None:
         symbol = self.rng.choice(("one", "four"))
-        trading = self.world.simulation.exchange.trading
+        trading = self.world.trading
         halted = trading.state(symbol).name == "HALTED"
         body = {"state": "OPEN" if halted else "HALTED"}
-        operate(self.world, "instrument.state", symbol, **body)
+        self.world.operate("instrument.state", symbol, **body)
         self.model.changed(symbol)
 
     def wait(self) -> None:
         span = self.rng.choice((1, SECOND, 12 * SECOND, 40 * SECOND))
-        self.model.wait(self.world.simulation.now + span)
+        self.model.wait(self.world.now + span)
 
     def close(self) -> None:
         if live := self.model.live:

@@ -18,7 +18,7 @@ from sim.api.codecs.codecs import (
     protobuf_decoder,
     protobuf_encoder,
 )
-from sim.api.pipeline.preencoded import PreencodedResponse
+from sim.api.pipeline.answer_cache import PreencodedResponse
 from sim.contract.messages import Message, exchange_v1
 from tests.contract.wire_values import library_message, message_types, messages
 

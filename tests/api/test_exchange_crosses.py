@@ -11,38 +11,36 @@ import pytest
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState, OrderType, TimeInForce
-from sim.run.client.client import Connection, Response, RpcError
-from tests.journeys import account, enter, firm, in_state, order, quiet, rpc_trader, trader
+from sim.run.client.client import Response, RpcError
+from tests.journeys import order
+from tests.kit import Desk
 
 AON = "CROSS_TYPE_ALL_OR_NONE"
 
 
 def sides(
-    world: Connection, buy: int = 50, sell: int = 50, qty: int = 10, **fields: Any
+    world: Desk, buy: int = 50, sell: int = 50, qty: int = 10, **fields: Any
 ) -> list[dict[str, Any]]:
-    instrument = quiet(world.simulation)
+    instrument = world.quiet()
     return [
-        order(instrument, "buy", buy, qty, account=account(world, 0), clordId="b", **fields),
-        order(instrument, "sell", sell, qty, account=account(world, 1), clordId="s", **fields),
+        order(instrument, "buy", buy, qty, account=world.account(0), clordId="b", **fields),
+        order(instrument, "sell", sell, qty, account=world.account(1), clordId="s", **fields),
     ]
 
 
-def cross(world: Connection, requests: list[dict[str, Any]], **fields: Any) -> Response:
-    return trader(world).post(
+def cross(world: Desk, requests: list[dict[str, Any]], **fields: Any) -> Response:
+    return world.trader().post(
         "/v1/trading/orders/cross",
         json={"requests": requests, "crossType": AON, "crossId": "x-1"} | fields,
     )
 
 
-def found(world: Connection, user: int = 0, **filters: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = (
-        trader(world, user).post("/v1/report/orders/search", json=filters).json()["order"]
-    )
-    return rows
+def found(world: Desk, user: int = 0, **filters: Any) -> list[dict[str, Any]]:
+    return world.trader(user).send("/v1/report/orders/search", filters, "order")
 
 
-def kept(world: Connection) -> bytes:
-    state = world.simulation.exchange.save()
+def kept(world: Desk) -> bytes:
+    state = world.core.save()
     return msgspec.msgpack.encode(
         [
             state.trading.orders,
@@ -53,9 +51,7 @@ def kept(world: Connection) -> bytes:
     )
 
 
-def test_both_sides_fill_each_other_in_one_trade_and_leave_the_book_alone(
-    world: Connection,
-) -> None:
+def test_both_sides_fill_each_other_in_one_trade_and_leave_the_book_alone(world: Desk) -> None:
     requests = sides(world)
     symbol = requests[0]["symbol"]
     made = cross(world, requests)
@@ -72,52 +68,48 @@ def test_both_sides_fill_each_other_in_one_trade_and_leave_the_book_alone(
     # The side for another participant says who sent it.
     assert (rows[0]["submittingParticipant"], rows[1]["submittingParticipant"]) == (
         "",
-        firm(world.simulation).users[0].name,
+        world.firm.users[0].name,
     )
-    book = trader(world).get(f"/v1/orderbook/{symbol}").json()
+    book = world.trader().read(f"/v1/orderbook/{symbol}")
     assert book["bids"] == book["offers"] == []
-    trade = (
-        trader(world).post("/v1/report/trades/search", json={"symbol": symbol}).json()["trade"][0]
-    )
+    trade = world.trader().send("/v1/report/trades/search", {"symbol": symbol}, "trade", 0)
     assert (trade["tradeType"], trade["aggressor"]["lastPx"]) == (
         "TRADE_TYPE_CROSS",
         requests[0]["price"],
     )
     nets = [
-        trader(world, user)
-        .get("/v1/positions", params={"name": account(world, user), "symbol": symbol})
-        .json()
+        world.trader(user).read("/v1/positions", name=world.account(user), symbol=symbol)
         for user in (0, 1)
     ]
     assert [net["positions"][0]["netPosition"] for net in nets] == [
         requests[0]["orderQty"],
         f"-{requests[0]['orderQty']}",
     ]
-    assert world.simulation.exchange.trading.ledger.total() == 0
+    assert world.trading.ledger.total() == 0
 
 
 @pytest.mark.parametrize(
     ("priority", "cents"), [("SIDE_UNDEFINED", 60), ("SIDE_BUY", 60), ("SIDE_SELL", 40)]
 )
 def test_the_side_with_priority_makes_the_price_and_the_other_is_the_aggressor(
-    world: Connection, priority: str, cents: int
+    world: Desk, priority: str, cents: int
 ) -> None:
     requests = sides(world, buy=60, sell=40)
     assert cross(world, requests, crossPrioritizedSide=priority).status == 200
-    trade = world.simulation.exchange.trading.trades[-1]
-    assert trade.price * 100 == cents * quiet(world.simulation).price_scale
+    trade = world.trading.trades[-1]
+    assert trade.price * 100 == cents * world.quiet().price_scale
     assert trade.passive.order.side.name == ("SELL" if cents == 40 else "BUY")
 
 
 @pytest.mark.parametrize(
     ("mode", "taker", "maker"), [("maker_taker", 1, -1), ("both_taker", 1, 1), ("none", 0, 0)]
 )
-def test_fees_are_those_of_the_mode(world: Connection, mode: str, taker: int, maker: int) -> None:
+def test_fees_are_those_of_the_mode(world: Desk, mode: str, taker: int, maker: int) -> None:
     for name in ("fees.taker_theta", "fees.maker_theta"):
-        world.simulation.control("assumption.set", name, {"value": 500})
-    world.simulation.control("assumption.set", "orders.cross_fee_mode", {"value": mode})
+        world.assume(name, 500)
+    world.assume("orders.cross_fee_mode", mode)
     cross(world, sides(world))
-    trade = world.simulation.exchange.trading.trades[-1]
+    trade = world.trading.trades[-1]
     assert [_sign(side.commission) for side in (trade.aggressor, trade.passive)] == [taker, maker]
 
 
@@ -138,13 +130,11 @@ def _sign(value: int) -> int:
         ("any", 30, 200),
     ],
 )
-def test_nobody_in_the_book_is_passed_over(
-    world: Connection, rule: str, cents: int, status: int
-) -> None:
-    world.simulation.control("assumption.set", "orders.cross_price", {"value": rule})
-    instrument = quiet(world.simulation)
+def test_nobody_in_the_book_is_passed_over(world: Desk, rule: str, cents: int, status: int) -> None:
+    world.assume("orders.cross_price", rule)
+    instrument = world.quiet()
     requests = sides(world, cents, cents)
-    maker = trader(world, 2)
+    maker = world.trader(2)
     for side, price in (("buy", 45), ("sell", 55)):
         assert (
             maker.post("/v1/trading/orders", json=order(instrument, side, price, 5)).status == 200
@@ -153,7 +143,7 @@ def test_nobody_in_the_book_is_passed_over(
     answer = cross(world, requests)
     assert answer.status == status, answer
     assert (kept(world) == before) is (status != 200)
-    assert len(maker.get("/v1/trading/orders/open").json()["orders"]) == 2
+    assert len(maker.read("/v1/trading/orders/open", "orders")) == 2
 
 
 def _change(index: int, **fields: Any) -> Any:
@@ -178,7 +168,7 @@ def _change(index: int, **fields: Any) -> Any:
     ],
 )
 def test_what_is_no_cross_is_refused_and_changes_nothing(
-    world: Connection, change: Any, status: int, text: str
+    world: Desk, change: Any, status: int, text: str
 ) -> None:
     requests = sides(world)
     change(requests)
@@ -189,26 +179,26 @@ def test_what_is_no_cross_is_refused_and_changes_nothing(
     assert kept(world) == before
 
 
-def test_a_business_reject_of_one_side_is_one_of_both(world: Connection) -> None:
+def test_a_business_reject_of_one_side_is_one_of_both(world: Desk) -> None:
     before = kept(world)
     dear = sides(world, 99, 99, qty=10_000_000)
     assert cross(world, dear).status == 422
     assert kept(world) == before
-    world.simulation.control("assumption.set", "orders.sync_reject", {"value": "async"})
+    world.assume("orders.sync_reject", "async")
     made = cross(world, dear)
     assert made.status == 200
     assert [found(world, user, crossId="x-1")[0]["state"] for user in (0, 1)] == [
         "ORDER_STATE_REJECTED"
     ] * 2
-    assert not world.simulation.exchange.trading.trades
+    assert not world.trading.trades
 
 
-def test_crosses_need_an_open_instrument_and_sides_that_may_meet(world: Connection) -> None:
+def test_crosses_need_an_open_instrument_and_sides_that_may_meet(world: Desk) -> None:
     for state in (InstrumentState.PREOPEN, InstrumentState.SUSPENDED, InstrumentState.CLOSED):
-        instrument = in_state(world.simulation, state)
+        instrument = next(world.in_state(state))
         requests = [side | {"symbol": instrument.symbol} for side in sides(world)]
         assert cross(world, requests).status in (404, 409, 422), state
-    world.simulation.control("assumption.set", "orders.cross_accounts", {"value": "participant"})
+    world.assume("orders.cross_accounts", "participant")
     mine = [side | {"account": ""} for side in sides(world)]
     assert cross(world, [side | {"selfMatchPreventionId": "me"} for side in mine]).status == 422
     assert cross(world, sides(world)).status == 403
@@ -216,11 +206,11 @@ def test_crosses_need_an_open_instrument_and_sides_that_may_meet(world: Connecti
     assert cross(world, mine).status == 200
 
 
-def test_a_cross_reaches_stops_and_both_order_streams(world: Connection) -> None:
+def test_a_cross_reaches_stops_and_both_order_streams(world: Desk) -> None:
     requests = sides(world)
-    instrument = quiet(world.simulation)
+    instrument = world.quiet()
     streams = [
-        rpc_trader(world, user).stream(
+        world.rpc_trader(user).stream(
             "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()
         )
         for user in (0, 1)
@@ -229,7 +219,7 @@ def test_a_cross_reaches_stops_and_both_order_streams(world: Connection) -> None
         "type": "ORDER_TYPE_STOP",
         "stopPrice": requests[0]["price"],
     }
-    held = trader(world, 2).post("/v1/trading/orders", json=stop)
+    held = world.trader(2).post("/v1/trading/orders", json=stop)
     assert held.status == 200, held
     for stream in streams:
         stream.take()
@@ -246,13 +236,13 @@ def test_a_cross_reaches_stops_and_both_order_streams(world: Connection) -> None
             wire.ExecutionType.EXECUTION_TYPE_FILL,
         ]
     assert (
-        trader(world, 2).get(f"/v1/report/orders/{held.json()['orderId']}").json()["order"]["state"]
+        world.trader(2).read(f"/v1/report/orders/{held.json()['orderId']}", "order", "state")
         == "ORDER_STATE_CANCELED"
     )
 
 
-def test_grpc_does_the_same_and_needs_a_participant(world: Connection) -> None:
-    instrument = quiet(world.simulation)
+def test_grpc_does_the_same_and_needs_a_participant(world: Desk) -> None:
+    instrument = world.quiet()
     one, other = (
         wire.InsertOrderRequest(
             type=OrderType.LIMIT,
@@ -261,34 +251,32 @@ def test_grpc_does_the_same_and_needs_a_participant(world: Connection) -> None:
             order_qty=instrument.qty_scale,
             price=instrument.price_scale // 2,
             time_in_force=TimeInForce.DAY,
-            account=account(world, user),
+            account=world.account(user),
         )
         for user, side in enumerate((wire.Side.SIDE_BUY, wire.Side.SIDE_SELL))
     )
     request = wire.InsertOrderCrossRequest(
         requests=[one, other], cross_type=wire.CrossType.CROSS_TYPE_ALL_OR_NONE
     )
-    assert len(rpc_trader(world).call("OrderEntryAPI.InsertOrderCross", request).responses) == 2
+    assert len(world.rpc_trader().call("OrderEntryAPI.InsertOrderCross", request).responses) == 2
     with pytest.raises(RpcError) as refused:
-        world.rpc(firm(world.simulation)).call("OrderEntryAPI.InsertOrderCross", request)
+        world.rpc_partner.call("OrderEntryAPI.InsertOrderCross", request)
     assert refused.value.code == 7
 
 
 # ---- a slow engine (rules M35, M36)
 
 
-def test_a_cross_waits_for_a_slow_engine_like_any_order(world: Connection) -> None:
-    world.simulation.control("assumption.set", "engine.latency", {"value": "7s"})
+def test_a_cross_waits_for_a_slow_engine_like_any_order(world: Desk) -> None:
+    world.assume("engine.latency", "7s")
     requests = sides(world)
     made = [row["orderId"] for row in cross(world, requests).json()["responses"]]
-    rows = [
-        trader(world, user).get("/v1/trading/orders/open").json()["orders"][0] for user in (0, 1)
-    ]
+    rows = [world.trader(user).read("/v1/trading/orders/open", "orders", 0) for user in (0, 1)]
     assert [(row["id"], row["state"], row["crossId"]) for row in rows] == [
         (order_id, "ORDER_STATE_PENDING_NEW", "x-1") for order_id in made
     ]
     assert cross(world, requests).status == 409  # the client order ids are taken
-    assert len(world.simulation.exchange.trading.trades) == 0
+    assert len(world.trading.trades) == 0
     sim = world.simulation
     sim.snapshot("waiting")
     for _ in range(2):
@@ -303,33 +291,33 @@ def test_a_cross_waits_for_a_slow_engine_like_any_order(world: Connection) -> No
 
 
 def test_what_the_book_has_become_when_the_engine_takes_a_cross_may_reject_both_sides(
-    world: Connection,
+    world: Desk,
 ) -> None:
     requests = sides(world, 45, 45)
-    world.simulation.control("assumption.set", "engine.latency", {"value": "2s"})
+    world.assume("engine.latency", "2s")
     assert cross(world, requests).status == 200
-    world.simulation.control("assumption.set", "engine.latency", {"value": "1s"})
-    assert enter(world, quiet(world.simulation), "buy", 50, 5, user=2).status == 200
+    world.assume("engine.latency", "1s")
+    assert world.enter(world.quiet(), "buy", 50, 5, user=2).status == 200
     world.advance("2s")
     rows = [found(world, user, crossId="x-1")[0] for user in (0, 1)]
     assert [row["state"] for row in rows] == ["ORDER_STATE_REJECTED"] * 2
     assert all(
-        trader(world, user).get("/v1/trading/orders/open").json()["orders"] == [] for user in (0, 1)
+        world.trader(user).read("/v1/trading/orders/open", "orders") == [] for user in (0, 1)
     )
 
 
-def test_a_cancel_before_the_engine_takes_a_cross_comes_too_late(world: Connection) -> None:
+def test_a_cancel_before_the_engine_takes_a_cross_comes_too_late(world: Desk) -> None:
     """M35: nothing of a participant is overtaken on an instrument, so the cross is done first."""
-    world.simulation.control("assumption.set", "engine.latency", {"value": "2s"})
+    world.assume("engine.latency", "2s")
     made = [row["orderId"] for row in cross(world, sides(world)).json()["responses"]]
-    world.simulation.control("assumption.set", "engine.latency", {"value": "0s"})
-    assert trader(world).post("/v1/trading/orders/cancel", json={"orderId": made[0]}).status == 200
+    world.assume("engine.latency", "0s")
+    assert world.trader().post("/v1/trading/orders/cancel", json={"orderId": made[0]}).status == 200
     world.advance("2s")
     assert [found(world, user)[0]["state"] for user in (0, 1)] == ["ORDER_STATE_FILLED"] * 2
 
 
-def test_two_sides_cannot_share_a_client_order_id(world: Connection) -> None:
-    world.simulation.control("assumption.set", "orders.cross_accounts", {"value": "participant"})
+def test_two_sides_cannot_share_a_client_order_id(world: Desk) -> None:
+    world.assume("orders.cross_accounts", "participant")
     requests = [
         side | {"account": "", "clordId": "same", "selfMatchPreventionId": ""}
         for side in sides(world)

@@ -14,43 +14,37 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.contract.openapi import openapi_document
 from sim.core.model.refusals import Conflict, InvalidRequest
 from sim.kernel.instants import format_instant, trade_date
-from sim.run.client.client import Connection, RpcError, Stream, connect
+from sim.run.client.client import RpcError, Stream
 from sim.world.format.yaml_tree import ScenarioError
-from tests.journeys import account, enter, firm, operate, order, poor_firm, quiet, trader
+from tests.journeys import firm, order
+from tests.kit import Desk, begin
 
 STATE = wire.FundingTransactionState
 FLOW = ["PENDING", "PROCESSING", "ACKNOWLEDGED", "COMPLETED"]
 
 
-def bank(world: Connection) -> str:
-    return f"{firm(world.simulation).id}-bank"
+def bank(world: Desk) -> str:
+    return f"{world.firm.id}-bank"
 
 
-def fund(world: Connection, amount: str, **how: str) -> dict[str, Any]:
-    found: dict[str, Any] = operate(
-        world, "account.fund", account(world), amount=amount, **how
-    ).value
-    return found
+def fund(world: Desk, amount: str, **how: str) -> dict[str, Any]:
+    return world.operate("account.fund", world.account(), amount=amount, **how).value
 
 
-def decide(world: Connection, transaction: str, **how: str) -> dict[str, Any]:
-    found: dict[str, Any] = operate(world, "funding.decide", transaction, **how).value
-    return found
+def decide(world: Desk, transaction: str, **how: str) -> dict[str, Any]:
+    return world.operate("funding.decide", transaction, **how).value
 
 
-def balance(world: Connection) -> float:
+def balance(world: Desk) -> float:
     return float(
-        trader(world)
-        .post("/v1/positions/balance", json={"name": account(world), "currency": "USD"})
-        .json()["balance"]
+        world.trader().send(
+            "/v1/positions/balance", {"name": world.account(), "currency": "USD"}, "balance"
+        )
     )
 
 
-def read(world: Connection, transaction: str) -> dict[str, Any]:
-    found: dict[str, Any] = (
-        trader(world).get(f"/v1/funding/transactions/{transaction}").json()["transaction"]
-    )
-    return found
+def read(world: Desk, transaction: str) -> dict[str, Any]:
+    return world.trader().read(f"/v1/funding/transactions/{transaction}", "transaction")
 
 
 def short(state: str) -> str:
@@ -58,10 +52,10 @@ def short(state: str) -> str:
 
 
 def test_a_firm_sees_its_pool_and_its_participants_and_a_participant_only_itself(
-    world: Connection,
+    world: Desk,
 ) -> None:
-    found = firm(world.simulation)
-    rows = world.exchange(found).get("/v1/funding/accounts").json()
+    found = world.firm
+    rows = world.exchange(found).read("/v1/funding/accounts")
     assert [row["id"] for row in rows["accounts"]] == [
         found.clearing_account,
         *(user.account for user in found.users),
@@ -71,32 +65,29 @@ def test_a_firm_sees_its_pool_and_its_participants_and_a_participant_only_itself
         "ACCOUNT_TYPE_HOLDING",
     ]
     assert rows["eof"] is True and "nextPageToken" not in rows
-    assert [row["id"] for row in trader(world).get("/v1/funding/accounts").json()["accounts"]] == [
-        account(world)
+    assert [row["id"] for row in world.trader().read("/v1/funding/accounts", "accounts")] == [
+        world.account()
     ]
-    first = world.exchange(found).get("/v1/funding/accounts", params={"pageSize": 1}).json()
-    second = (
-        world.exchange(found)
-        .get("/v1/funding/accounts", params={"pageSize": 1, "pageToken": first["nextPageToken"]})
-        .json()
+    first = world.exchange(found).read("/v1/funding/accounts", pageSize=1)
+    second = world.exchange(found).read(
+        "/v1/funding/accounts", pageSize=1, pageToken=first["nextPageToken"]
     )
     assert second["accounts"] == rows["accounts"][1:2]
     for wanted, count in (
-        ({"accountIds": [account(world), "nope"]}, 1),
+        ({"accountIds": [world.account(), "nope"]}, 1),
         ({"accountType": "ACCOUNT_TYPE_CLEARING"}, 1),
         ({"fundingSourceIds": bank(world)}, len(found.users) + 1),
         ({"clearingMemberIds": "nope"}, 0),
     ):
         assert (
-            len(world.exchange(found).get("/v1/funding/accounts", params=wanted).json()["accounts"])
-            == count
+            len(world.exchange(found).read("/v1/funding/accounts", "accounts", **wanted)) == count
         ), wanted
-    assert world.exchange(poor_firm(world.simulation)).get("/v1/funding/accounts").status == 403
+    assert world.exchange(world.poor_firm).get("/v1/funding/accounts").status == 403
 
 
-def test_an_account_is_changed_where_a_firm_may_and_refused_where_not(world: Connection) -> None:
-    client = world.exchange(firm(world.simulation))
-    path = f"/v1/funding/accounts/{quote(account(world), safe='')}"
+def test_an_account_is_changed_where_a_firm_may_and_refused_where_not(world: Desk) -> None:
+    client = world.partner
+    path = f"/v1/funding/accounts/{quote(world.account(), safe='')}"
     changed = client.request(
         "PATCH", path, json={"account": {"name": "Main", "aliases": {"erp": "17"}}}
     )
@@ -105,14 +96,12 @@ def test_an_account_is_changed_where_a_firm_may_and_refused_where_not(world: Con
         "PATCH", path, json={"account": {"destinationFundingSource": bank(world)}}
     ).json()["account"]
     assert (again["id"], again["name"], again["aliases"], again["destinationFundingSource"]) == (
-        account(world),
+        world.account(),
         "Main",
         {"erp": "17"},
         bank(world),
     )
-    listed = client.get("/v1/funding/accounts", params={"accountIds": account(world)}).json()[
-        "accounts"
-    ]
+    listed = client.read("/v1/funding/accounts", "accounts", accountIds=world.account())
     assert listed == [again]
     fixed = ({"accountType": "ACCOUNT_TYPE_REVENUE"}, {"riskAccountId": "x"})
     for wrong in (
@@ -132,8 +121,8 @@ def test_an_account_is_changed_where_a_firm_may_and_refused_where_not(world: Con
         client.request("PATCH", "/v1/funding/accounts/nope", json={"account": {"name": "x"}}).status
         == 403
     )
-    assert trader(world, 1).request("PATCH", path, json={"account": {"name": "x"}}).status == 403
-    world.simulation.control("assumption.set", "funding.update", {"value": "replace"})
+    assert world.trader(1).request("PATCH", path, json={"account": {"name": "x"}}).status == 403
+    world.assume("funding.update", "replace")
     assert (
         client.request("PATCH", path, json={"account": {"name": "Other"}}).json()["account"][
             "aliases"
@@ -142,7 +131,7 @@ def test_an_account_is_changed_where_a_firm_may_and_refused_where_not(world: Con
     )
 
 
-def test_openapi_names_the_account_of_the_path_without_a_dot(world: Connection) -> None:
+def test_openapi_names_the_account_of_the_path_without_a_dot(world: Desk) -> None:
     sim = world.simulation
     item = openapi_document(sim.contract, "exchange", sim.now)["paths"][
         "/v1/funding/accounts/{account_id}"
@@ -167,9 +156,9 @@ def test_every_kind_of_source_has_its_details() -> None:
         f" funding_sources:\n{sources}\n"
     )
     name = firm(Simulation(load_scenario("quickstart"))).name
-    world = connect(Simulation(load_scenario(text.replace("NAME", name))))
-    client = world.exchange(firm(world.simulation))
-    rows = client.get("/v1/funding/sources").json()["fundingSources"]
+    world = begin(text.replace("NAME", name))
+    client = world.partner
+    rows = client.read("/v1/funding/sources", "fundingSources")
     assert [
         [key for key, value in row.items() if key.endswith("Details") and value] for row in rows
     ] == [[key] for key in kinds.values()]
@@ -182,13 +171,15 @@ def test_every_kind_of_source_has_its_details() -> None:
     assert rows[0]["transactionLimits"]["currencyLimits"][0]["maxDepositRequestAmount"] == {
         "value": "50.00"
     }
-    chosen = client.get(
-        "/v1/funding/sources", params={"fundingSourceType": "FUNDING_SOURCE_TYPE_CHECKOUT_CARD"}
-    ).json()["fundingSources"]
+    chosen = client.read(
+        "/v1/funding/sources",
+        "fundingSources",
+        fundingSourceType="FUNDING_SOURCE_TYPE_CHECKOUT_CARD",
+    )
     assert [row["id"] for row in chosen] == ["s-card"]
-    chosen = client.get(
-        "/v1/funding/sources", params={"fundingSourceIds": ["s-card", "s-bank", "another"]}
-    ).json()["fundingSources"]
+    chosen = client.read(
+        "/v1/funding/sources", "fundingSources", fundingSourceIds=["s-card", "s-bank", "another"]
+    )
     assert sorted(row["id"] for row in chosen) == ["s-bank", "s-card"]
 
 
@@ -212,16 +203,12 @@ def test_a_key_pair_that_is_not_there_is_a_mistake_of_the_scenario(pair: str) ->
 
 
 def test_what_moves_at_once_is_a_completed_transaction_that_agrees_with_the_ledger(
-    world: Connection,
+    world: Desk,
 ) -> None:
     made = fund(world, "12.34")
     row = read(world, made["transaction"])
-    entry = (
-        trader(world)
-        .get(
-            "/v1/funding/balance-ledger", params={"account": account(world), "newestFirst": "true"}
-        )
-        .json()["entries"][0]
+    entry = world.trader().read(
+        "/v1/funding/balance-ledger", "entries", 0, account=world.account(), newestFirst="true"
     )
     assert (row["amount"], row["transactionType"], short(row["transactionState"])) == (
         "12.34",
@@ -234,9 +221,11 @@ def test_what_moves_at_once_is_a_completed_transaction_that_agrees_with_the_ledg
         entry["id"],
     )
     assert row["ledgerEntryType"] == "LEDGER_ENTRY_TYPE_CREDIT" and row["fundingSourceId"] == ""
-    other = trader(world, 1)
+    other = world.trader(1)
     assert other.get(f"/v1/funding/transactions/{made['transaction']}").status == 404
-    assert other.get("/v1/funding/transactions", params={"accountId": account(world)}).status == 403
+    assert (
+        other.get("/v1/funding/transactions", params={"accountId": world.account()}).status == 403
+    )
 
 
 @pytest.mark.parametrize(
@@ -244,12 +233,12 @@ def test_what_moves_at_once_is_a_completed_transaction_that_agrees_with_the_ledg
     [("transfer", ["TRANSFER", "TRANSFER"]), ("direction", ["WITHDRAWAL", "DEPOSIT"])],
 )
 def test_a_partners_transfer_is_two_transactions_under_one_id(
-    world: Connection, shown: str, kinds: list[str]
+    world: Desk, shown: str, kinds: list[str]
 ) -> None:
-    world.simulation.control("assumption.set", "funding.transfers_shown_as", {"value": shown})
-    found = firm(world.simulation)
+    world.assume("funding.transfers_shown_as", shown)
+    found = world.firm
     transfer = cash.Transfer(
-        participant_account_id=account(world),
+        participant_account_id=world.account(),
         external_reference="r",
         amount="5.00",
         currency="USD",
@@ -263,12 +252,10 @@ def test_a_partners_transfer_is_two_transactions_under_one_id(
         )
         .cash_movement
     )
-    rows = (
-        world.exchange(found)
-        .get("/v1/funding/transactions", params={"fundingTransactionId": moved.dco_transfer_id})
-        .json()["transactions"]
+    rows = world.exchange(found).read(
+        "/v1/funding/transactions", "transactions", fundingTransactionId=moved.dco_transfer_id
     )
-    assert [row["accountId"] for row in rows] == [found.clearing_account, account(world)]
+    assert [row["accountId"] for row in rows] == [found.clearing_account, world.account()]
     assert [row["transactionType"].removeprefix("TRANSACTION_TYPE_") for row in rows] == kinds
     assert [row["ledgerEntryType"] for row in rows] == [
         "LEDGER_ENTRY_TYPE_DEBIT",
@@ -276,7 +263,7 @@ def test_a_partners_transfer_is_two_transactions_under_one_id(
     ]
 
 
-def test_a_deposit_through_a_source_is_credited_when_it_completes(world: Connection) -> None:
+def test_a_deposit_through_a_source_is_credited_when_it_completes(world: Desk) -> None:
     before = balance(world)
     made = fund(world, "100", source=bank(world))
     seen = []
@@ -292,7 +279,7 @@ def test_a_deposit_through_a_source_is_credited_when_it_completes(world: Connect
 
 
 def test_a_withdrawal_through_a_source_is_gone_at_once_and_back_when_it_is_cancelled(
-    world: Connection,
+    world: Desk,
 ) -> None:
     before = balance(world)
     made = fund(world, "-100", source=bank(world), script="cancel")
@@ -319,20 +306,15 @@ def test_a_withdrawal_through_a_source_is_gone_at_once_and_back_when_it_is_cance
     ]
 
 
-def _ledger(world: Connection) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (
-        trader(world)
-        .get("/v1/funding/balance-ledger", params={"account": account(world)})
-        .json()["entries"]
-    )
-    return found
+def _ledger(world: Desk) -> list[dict[str, Any]]:
+    return world.trader().read("/v1/funding/balance-ledger", "entries", account=world.account())
 
 
 @pytest.mark.parametrize(
     ("decision", "review", "moved"), [("completed", "APPROVED", 50), ("cancelled", "REJECTED", 0)]
 )
 def test_what_is_held_waits_for_a_decision_by_hand(
-    world: Connection, decision: str, review: str, moved: int
+    world: Desk, decision: str, review: str, moved: int
 ) -> None:
     before = balance(world)
     made = fund(world, "50", source=bank(world), script="hold")
@@ -353,7 +335,7 @@ def test_what_is_held_waits_for_a_decision_by_hand(
         decide(world, made["transaction"], state="completed")
 
 
-def test_a_refund_is_a_return_of_its_own_and_never_more_than_came(world: Connection) -> None:
+def test_a_refund_is_a_return_of_its_own_and_never_more_than_came(world: Desk) -> None:
     before = balance(world)
     made = fund(world, "50", source=bank(world))
     with pytest.raises(Conflict):
@@ -366,10 +348,8 @@ def test_a_refund_is_a_return_of_its_own_and_never_more_than_came(world: Connect
     decide(world, made["transaction"], state="refunded")
     assert short(read(world, made["transaction"])["transactionState"]) == "REFUNDED"
     assert balance(world) == before
-    rows = (
-        trader(world)
-        .get("/v1/funding/transactions", params={"parentTransactionIds": made["transaction"]})
-        .json()["transactions"]
+    rows = world.trader().read(
+        "/v1/funding/transactions", "transactions", parentTransactionIds=made["transaction"]
     )
     assert [(row["transactionType"], row["amount"]) for row in rows] == [
         ("TRANSACTION_TYPE_RETURN", "20.00"),
@@ -377,9 +357,9 @@ def test_a_refund_is_a_return_of_its_own_and_never_more_than_came(world: Connect
     ]
 
 
-def test_all_that_there_is_can_be_paid_out_and_not_a_cent_more(world: Connection) -> None:
-    instrument = quiet(world.simulation)
-    placed = enter(world, instrument, "buy", 40, 5)
+def test_all_that_there_is_can_be_paid_out_and_not_a_cent_more(world: Desk) -> None:
+    instrument = world.quiet()
+    placed = world.enter(instrument, "buy", 40, 5)
     assert placed.status == 200
     free = balance(world) - 2  # an order holds two dollars
     with pytest.raises(Conflict):
@@ -390,7 +370,7 @@ def test_all_that_there_is_can_be_paid_out_and_not_a_cent_more(world: Connection
         fund(world, "-0.01", source=bank(world))
 
 
-def test_a_refund_may_be_a_single_cent_but_never_nothing(world: Connection) -> None:
+def test_a_refund_may_be_a_single_cent_but_never_nothing(world: Desk) -> None:
     made = fund(world, "50", source=bank(world))
     world.advance("2m")
     for amount in ("0", "-1", "50.01"):
@@ -403,7 +383,7 @@ def test_a_refund_may_be_a_single_cent_but_never_nothing(world: Connection) -> N
     assert short(read(world, made["transaction"])["transactionState"]) == "REFUNDED"
 
 
-def test_what_was_spent_cannot_be_refunded_and_what_is_left_can(world: Connection) -> None:
+def test_what_was_spent_cannot_be_refunded_and_what_is_left_can(world: Desk) -> None:
     made = fund(world, "50", source=bank(world))
     world.advance("2m")
     fund(world, f"-{balance(world) - 20:.2f}", source=bank(world))
@@ -413,11 +393,11 @@ def test_what_was_spent_cannot_be_refunded_and_what_is_left_can(world: Connectio
     assert balance(world) == 0
 
 
-def test_transactions_are_filtered_sorted_and_paged(world: Connection) -> None:
-    client = trader(world)
+def test_transactions_are_filtered_sorted_and_paged(world: Desk) -> None:
+    client = world.trader()
     fund(world, "1")
     world.advance("1m")
-    middle = world.simulation.now
+    middle = world.now
     fund(world, "-2")
     fund(world, "3", source=bank(world), script="hold")
     world.advance("1m")
@@ -425,7 +405,7 @@ def test_transactions_are_filtered_sorted_and_paged(world: Connection) -> None:
     def amounts(**params: object) -> list[str]:
         return [
             row["amount"]
-            for row in client.get("/v1/funding/transactions", params=params).json()["transactions"]
+            for row in client.read("/v1/funding/transactions", "transactions", **params)
         ]
 
     opening = amounts()[0]
@@ -441,7 +421,7 @@ def test_transactions_are_filtered_sorted_and_paged(world: Connection) -> None:
     assert amounts(startTime=format_instant(middle)) == ["2.00", "3.00"]
     assert amounts(endTime=format_instant(middle - 1)) == [opening, "1.00"]
     assert amounts(currency="EUR") == []
-    day = trade_date(world.simulation.now)
+    day = trade_date(world.now)
     today = {"year": day.year, "month": day.month, "day": day.day}
     assert amounts(**{f"startDate.{name}": value for name, value in today.items()}) == amounts()
     assert (
@@ -455,41 +435,40 @@ def test_transactions_are_filtered_sorted_and_paged(world: Connection) -> None:
         ).status
         == 400
     )
-    first = client.get("/v1/funding/transactions", params={"pageSize": 3}).json()
+    first = client.read("/v1/funding/transactions", pageSize=3)
     assert (
-        client.get(
-            "/v1/funding/transactions", params={"pageSize": 3, "pageToken": first["nextPageToken"]}
-        ).json()["transactions"][0]["amount"]
+        client.read(
+            "/v1/funding/transactions",
+            "transactions",
+            0,
+            "amount",
+            pageSize=3,
+            pageToken=first["nextPageToken"],
+        )
         == "3.00"
     )
 
 
-def test_an_account_below_zero_requires_a_deposit_until_it_has_one(world: Connection) -> None:
-    client = trader(world)
-    assert (
-        client.get("/v1/funding/transaction-requirements").json()["transactionRequirements"] == []
-    )
-    instrument = quiet(world.simulation)
-    enter(world, instrument, "sell", 1, 100, user=1)
+def test_an_account_below_zero_requires_a_deposit_until_it_has_one(world: Desk) -> None:
+    client = world.trader()
+    assert client.read("/v1/funding/transaction-requirements", "transactionRequirements") == []
+    instrument = world.quiet()
+    world.enter(instrument, "sell", 1, 100, user=1)
     client.post("/v1/trading/orders", json=order(instrument, "buy", 1, 100))
     world.simulation.control("instrument.settle", instrument.symbol, {"price": "1"})
     fund(world, f"-{balance(world):.2f}")
     world.simulation.control("instrument.settle", instrument.symbol, {"price": "0"})
     short_of = -balance(world)
     assert short_of > 0
-    rows = client.get("/v1/funding/transaction-requirements").json()["transactionRequirements"]
+    rows = client.read("/v1/funding/transaction-requirements", "transactionRequirements")
     assert [(row["accountId"], row["transactionType"], float(row["amount"])) for row in rows] == [
-        (account(world), "TRANSACTION_TYPE_DEPOSIT", short_of)
+        (world.account(), "TRANSACTION_TYPE_DEPOSIT", short_of)
     ]
-    world.simulation.control("assumption.set", "funding.requirements", {"value": False})
-    assert (
-        client.get("/v1/funding/transaction-requirements").json()["transactionRequirements"] == []
-    )
-    world.simulation.control("assumption.set", "funding.requirements", {"value": True})
+    world.assume("funding.requirements", False)
+    assert client.read("/v1/funding/transaction-requirements", "transactionRequirements") == []
+    world.assume("funding.requirements", True)
     fund(world, f"{short_of:.2f}")
-    assert (
-        client.get("/v1/funding/transaction-requirements").json()["transactionRequirements"] == []
-    )
+    assert client.read("/v1/funding/transaction-requirements", "transactionRequirements") == []
 
 
 # ---- the stream
@@ -507,14 +486,14 @@ def changes(frames: list[Any]) -> list[tuple[str, str, str]]:
     ]
 
 
-def follow(world: Connection, **request: Any) -> Stream:
-    return world.rpc(firm(world.simulation)).stream(
+def follow(world: Desk, **request: Any) -> Stream:
+    return world.rpc_partner.stream(
         "FundingAPI.CreateFundingTransactionSubscription",
         wire.CreateFundingTransactionSubscriptionRequest(**request),
     )
 
 
-def test_the_stream_tells_every_step_in_order_at_its_next_look(world: Connection) -> None:
+def test_the_stream_tells_every_step_in_order_at_its_next_look(world: Desk) -> None:
     stream = follow(world)
     assert stream.frames == []
     made = fund(world, "10", source=bank(world))["transaction"]
@@ -533,9 +512,9 @@ def test_the_stream_tells_every_step_in_order_at_its_next_look(world: Connection
     assert [frame for frame in frames if not frame.changes]  # heartbeats
 
 
-def test_a_client_that_resumes_at_the_last_server_time_misses_nothing(world: Connection) -> None:
+def test_a_client_that_resumes_at_the_last_server_time_misses_nothing(world: Desk) -> None:
     """Cut after every frame; what was read before and after the cut is everything, in order."""
-    start = world.simulation.now
+    start = world.now
     whole = follow(world)
     for step in range(4):
         fund(world, f"{step + 1}", **({"source": bank(world)} if step % 2 else {}))
@@ -551,7 +530,7 @@ def test_a_client_that_resumes_at_the_last_server_time_misses_nothing(world: Con
     filtered = follow(
         world,
         resume_time=start,
-        account_ids=[account(world)],
+        account_ids=[world.account()],
         transaction_types=[wire.FundingTransactionType.TRANSACTION_TYPE_TRANSFER],
     )
     assert changes(filtered.take()) == []
@@ -560,7 +539,7 @@ def test_a_client_that_resumes_at_the_last_server_time_misses_nothing(world: Con
     assert refused.value.code == 7
 
 
-def test_transactions_survive_a_rewind(world: Connection) -> None:
+def test_transactions_survive_a_rewind(world: Desk) -> None:
     made = fund(world, "10", source=bank(world))["transaction"]
     world.advance("30s")
     world.simulation.snapshot("under way")
@@ -586,12 +565,12 @@ world:
 
 def test_a_reward_is_a_transaction_of_its_own_type() -> None:
     """P16."""
-    plain = connect(Simulation(load_scenario("quickstart")))
-    text = REWARD.replace("ACCOUNT", firm(plain.simulation).users[0].account)
-    world = connect(Simulation(load_scenario(text)))
+    plain = begin()
+    text = REWARD.replace("ACCOUNT", plain.firm.users[0].account)
+    world = begin(text)
     world.advance("2d")
-    client = world.exchange(firm(world.simulation))
-    (row,) = client.get(
-        "/v1/funding/transactions", params={"transactionTypes": "TRANSACTION_TYPE_INCENTIVE"}
-    ).json()["transactions"]
+    client = world.partner
+    (row,) = client.read(
+        "/v1/funding/transactions", "transactions", transactionTypes="TRANSACTION_TYPE_INCENTIVE"
+    )
     assert (row["amount"], row["transactionType"]) == ("12.50", "TRANSACTION_TYPE_INCENTIVE")

@@ -33,7 +33,7 @@ from tests.kit.streams import twins
 
 def test_the_caller_learns_its_user_firm_and_audience() -> None:
     exchange = small_exchange()
-    found = get_who_am_i(exchange, caller(exchange), wire.GetWhoAmIRequest())
+    found = exchange.ann.ask(get_who_am_i)
     assert (found.user, found.user_display_name, found.firm, found.firm_display_name) == (
         ANN,
         "Ann",
@@ -42,15 +42,12 @@ def test_the_caller_learns_its_user_firm_and_audience() -> None:
     )
     assert found.firm_type == wire.FirmType.FIRM_TYPE_PARTICIPANT
     assert found.audience == exchange.credentials.environment.audience
-    assert (
-        get_who_am_i(exchange, caller(exchange, None), wire.GetWhoAmIRequest()).user
-        == "firms/acme/users/acme-client"
-    )
+    assert exchange.acme.ask(get_who_am_i).user == "firms/acme/users/acme-client"
 
 
 def test_users_are_those_of_the_firm_that_may_trade() -> None:
     exchange = small_exchange()
-    found = list_users(exchange, caller(exchange, None), wire.ListUsersRequest())
+    found = exchange.acme.ask(list_users)
     assert (found.users, found.display_names, found.firms) == (
         [ANN, BOB],
         ["Ann", "Bob"],
@@ -59,28 +56,21 @@ def test_users_are_those_of_the_firm_that_may_trade() -> None:
     user = exchange.firms.user(BOB)
     assert user is not None
     user.tradable = False
-    assert list_users(exchange, caller(exchange, None), wire.ListUsersRequest()).users == [ANN]
+    assert exchange.acme.ask(list_users).users == [ANN]
 
 
 def test_accounts_are_the_participants_or_all_of_the_firm() -> None:
     exchange = small_exchange()
-    assert list_accounts(exchange, caller(exchange), wire.ListAccountsRequest()).accounts == [
-        ANN_ACCOUNT
-    ]
-    assert list_accounts(exchange, caller(exchange, None), wire.ListAccountsRequest()).accounts == [
-        ANN_ACCOUNT,
-        BOB_ACCOUNT,
-    ]
-    assert list_accounts(
-        exchange, caller(exchange), wire.ListAccountsRequest(user=BOB)
-    ).accounts == [BOB_ACCOUNT]
+    assert exchange.ann.ask(list_accounts).accounts == [ANN_ACCOUNT]
+    assert exchange.acme.ask(list_accounts).accounts == [ANN_ACCOUNT, BOB_ACCOUNT]
+    assert exchange.ann.ask(list_accounts, user=BOB).accounts == [BOB_ACCOUNT]
     with pytest.raises(PermissionDenied):
-        list_accounts(exchange, caller(exchange), wire.ListAccountsRequest(user=EVE))
+        exchange.ann.ask(list_accounts, user=EVE)
 
 
 def test_the_exchange_is_well() -> None:
     exchange = small_exchange()
-    assert health_check(exchange, caller(exchange, None), wire.HealthCheckRequest()).status == "ok"
+    assert exchange.acme.ask(health_check).status == "ok"
 
 
 # ---- verification
@@ -105,13 +95,11 @@ def start(exchange: Exchange, **changes: object) -> kyc.StartKYCVerificationResp
     )
     for name, value in changes.items():
         setattr(person, name, value)
-    return start_kyc_verification(exchange, caller(exchange, None), person)
+    return exchange.acme.send(start_kyc_verification, person)
 
 
 def status(exchange: Exchange, external_id: str = "p1") -> kyc.GetKYCStatusResponse:
-    return get_kyc_status(
-        exchange, caller(exchange, None), kyc.GetKYCStatusRequest(external_id=external_id)
-    )
+    return exchange.acme.ask(get_kyc_status, external_id=external_id)
 
 
 def test_an_approved_person_has_no_participant_until_provisioned_and_may_then_be_acted_for() -> (
@@ -129,10 +117,7 @@ def test_an_approved_person_has_no_participant_until_provisioned_and_may_then_be
     ) == ("ACCEPT", "ACCEPT", "CLOSED", "", None)
     advance(exchange, NOW + minutes(27))
     later = status(exchange)
-    assert (
-        later.participant_id
-        in list_users(exchange, caller(exchange, None), wire.ListUsersRequest()).users
-    )
+    assert later.participant_id in exchange.acme.ask(list_users).users
     assert later.provisioned_account in caller(exchange, None).accounts
 
 
@@ -164,11 +149,7 @@ def test_a_webhook_is_registered_once_its_test_delivery_was_acknowledged(
     answer: int, validated: bool
 ) -> None:
     exchange = small_exchange()
-    pending = set_webhook_url(
-        exchange,
-        caller(exchange, None),
-        kyc.SetWebhookURLRequest(webhook_url="https://127.0.0.1:9/hook"),
-    )
+    pending = exchange.acme.ask(set_webhook_url, webhook_url="https://127.0.0.1:9/hook")
     (attempt,) = exchange.webhooks.take_attempts()
     exchange.webhooks.answer(attempt.id, answer)
     (settled,) = exchange.webhooks.take_settled()
@@ -180,26 +161,26 @@ def test_a_webhook_is_registered_once_its_test_delivery_was_acknowledged(
 def test_what_users_share_is_there_once_for_each_of_them_and_for_their_firm() -> None:
     """An account, its orders, its money and its ledger."""
     world = twins()
-    partner = world.simulation.exchange.firms.require("firms/twin")
+    partner = world.core.firms.require("firms/twin")
     shared = partner.users[0].account
-    instrument = world.simulation.exchange.instruments.require("one")
+    instrument = world.instrument("one")
     users = [world.exchange(partner, user.name) for user in partner.users]
     for number, user in enumerate(users):
         sent = user.post("/v1/trading/orders", json=order(instrument, "buy", 40 + number, 1))
         assert sent.status == 200, sent
     searched = {"symbol": "one"}
     for user in users:
-        assert user.get("/v1/accounts").json()["accounts"] == [shared]
-        assert len(user.get("/v1/trading/orders/open").json()["orders"]) == 2
-        assert len(user.post("/v1/report/orders/search", json=searched).json()["order"]) == 2
-        assert len(user.get("/v1/funding/transactions").json()["transactions"]) == 1
+        assert user.read("/v1/accounts", "accounts") == [shared]
+        assert len(user.read("/v1/trading/orders/open", "orders")) == 2
+        assert len(user.send("/v1/report/orders/search", searched, "order")) == 2
+        assert len(user.read("/v1/funding/transactions", "transactions")) == 1
         query = {"account": shared}
-        assert len(user.get("/v1/funding/balance-ledger", params=query).json()["entries"]) == 1
+        assert len(user.read("/v1/funding/balance-ledger", "entries", **query)) == 1
     firm_itself = world.exchange(partner)
-    assert firm_itself.get("/v1/accounts").json()["accounts"] == [shared]
-    rows = firm_itself.get("/v1/funding/accounts").json()["accounts"]
+    assert firm_itself.read("/v1/accounts", "accounts") == [shared]
+    rows = firm_itself.read("/v1/funding/accounts", "accounts")
     assert [row["id"] for row in rows].count(shared) == 1
-    moved = firm_itself.get("/v1/funding/transactions").json()["transactions"]
+    moved = firm_itself.read("/v1/funding/transactions", "transactions")
     assert [row["accountId"] for row in moved].count(shared) == 1
     over_grpc = world.rpc(partner).call("AccountsAPI.ListAccounts", wire.ListAccountsRequest())
     assert over_grpc.accounts == [shared]

@@ -9,20 +9,19 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.run.client.client import Connection, Response
-from tests.journeys import firm, poor_firm
+from sim.run.client.client import Response
+from tests.journeys import firm
+from tests.kit import Desk
 
 KNOWN = {"user_id": "u-1", "phone_number": "14155551212", "date_of_birth": "1985-03-30"}
 
 
-def start(world: Connection, **fields: Any) -> Response:
-    return world.exchange(firm(world.simulation)).post("/v1/kyc/prefill", json=KNOWN | fields)
+def start(world: Desk, **fields: Any) -> Response:
+    return world.partner.post("/v1/kyc/prefill", json=KNOWN | fields)
 
 
-def submit(world: Connection, otp: object, external_id: str = "u-1") -> Response:
-    return world.exchange(firm(world.simulation)).post(
-        "/v1/kyc/prefill/otp", json={"otp": otp, "external_id": external_id}
-    )
+def submit(world: Desk, otp: object, external_id: str = "u-1") -> Response:
+    return world.partner.post("/v1/kyc/prefill/otp", json={"otp": otp, "external_id": external_id})
 
 
 def stage(answer: Response) -> tuple[str, str]:
@@ -31,7 +30,7 @@ def stage(answer: Response) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("phone", ["14155551212", "+14155551212"])
-def test_the_right_code_tells_what_is_known_of_the_person(world: Connection, phone: str) -> None:
+def test_the_right_code_tells_what_is_known_of_the_person(world: Desk, phone: str) -> None:
     sent = start(world, phone_number=phone)
     assert (stage(sent), sent.json()["externalId"], sent.json()["status"]["externalId"]) == (
         ("pending", "otp_sent"),
@@ -54,7 +53,7 @@ def test_the_right_code_tells_what_is_known_of_the_person(world: Connection, pho
     assert stage(submit(world, "123456"))[1] == "prefill_complete"
 
 
-def test_codes_that_do_not_succeed_tell_nothing_and_too_many_end_it(world: Connection) -> None:
+def test_codes_that_do_not_succeed_tell_nothing_and_too_many_end_it(world: Desk) -> None:
     start(world)
     assert stage(submit(world, "000000")) == ("pending", "otp_pending")
     for code in ("00000", "654321", "00000"):
@@ -77,19 +76,19 @@ def test_codes_that_do_not_succeed_tell_nothing_and_too_many_end_it(world: Conne
     ],
 )
 def test_who_is_known_is_a_choice(
-    world: Connection, match: str, phone: str, born: str, status: str
+    world: Desk, match: str, phone: str, born: str, status: str
 ) -> None:
-    world.simulation.control("assumption.set", "kyc.prefill_match", {"value": match})
+    world.assume("kyc.prefill_match", match)
     start(world, phone_number=phone, date_of_birth=born)
     assert stage(submit(world, "123456"))[1] == status
 
 
-def test_a_code_expires(world: Connection) -> None:
+def test_a_code_expires(world: Desk) -> None:
     start(world)
     world.advance("10m")
     assert "expired" in submit(world, "123456").json()["message"]
     start(world)
-    world.simulation.control("assumption.set", "kyc.prefill_code_life", {"value": "20m"})
+    world.assume("kyc.prefill_code_life", "20m")
     world.advance("19m")
     assert stage(submit(world, "123456"))[1] == "prefill_complete"
 
@@ -105,31 +104,28 @@ def test_a_code_expires(world: Connection) -> None:
         ("ip_address", "here"),
     ],
 )
-def test_bad_fields_are_named(world: Connection, field: str, value: str) -> None:
+def test_bad_fields_are_named(world: Desk, field: str, value: str) -> None:
     refused = start(world, **{field: value})
     assert refused.status == 400 and refused.json()["message"].startswith(f"{field}:")
     assert submit(world, "123456").status == 404
 
 
 @pytest.mark.parametrize("otp", ["", "123", "123456789", "abcdef", 123456, None])
-def test_what_is_no_code_is_refused_and_costs_no_attempt(world: Connection, otp: object) -> None:
+def test_what_is_no_code_is_refused_and_costs_no_attempt(world: Desk, otp: object) -> None:
     start(world)
     for _ in range(4):
         assert submit(world, otp).status == 400
     assert stage(submit(world, "123456"))[1] == "prefill_complete"
 
 
-def test_a_prefill_is_its_firms_own_and_needs_the_scope(world: Connection) -> None:
+def test_a_prefill_is_its_firms_own_and_needs_the_scope(world: Desk) -> None:
     start(world)
-    assert (
-        world.exchange(poor_firm(world.simulation)).post("/v1/kyc/prefill", json=KNOWN).status
-        == 403
-    )
+    assert world.exchange(world.poor_firm).post("/v1/kyc/prefill", json=KNOWN).status == 403
     assert submit(world, "123456", external_id="u-2").status == 404
     assert submit(world, "123456", external_id="").status == 400
 
 
-def test_codes_and_numbers_stay_out_of_the_journal(world: Connection) -> None:
+def test_codes_and_numbers_stay_out_of_the_journal(world: Desk) -> None:
     start(world)
     told = submit(world, "123456").json()
     lines = list(world.simulation.journal_lines(0))

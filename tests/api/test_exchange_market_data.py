@@ -5,26 +5,23 @@ from __future__ import annotations
 import json
 
 import pytest
-from small_exchange import NOW, WHOLE, advance, caller, eve, limit, small_exchange
+from small_exchange import NOW, WHOLE, advance, small_exchange
 
 from sim.api.codecs.codecs import dialect_at
 from sim.api.exchange.market_data import get_bbo, get_order_book
-from sim.api.exchange.orders import insert_order
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
-from sim.core.model.enums import InstrumentState, Side
+from sim.core.model.enums import InstrumentState
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.kernel.instants import seconds
 
 
 def book(exchange: Exchange, depth: int = 0, symbol: str = WHOLE) -> wire.GetOrderBookResponse:
-    return get_order_book(
-        exchange, caller(exchange, None), wire.GetOrderBookRequest(symbol=symbol, depth=depth)
-    ).message
+    return exchange.acme.ask(get_order_book, symbol=symbol, depth=depth).message
 
 
 def bbo(exchange: Exchange) -> wire.GetBBOResponse:
-    return get_bbo(exchange, caller(exchange, None), wire.GetBBORequest(symbol=WHOLE)).message
+    return exchange.acme.ask(get_bbo, symbol=WHOLE).message
 
 
 @pytest.fixture
@@ -32,8 +29,8 @@ def exchange() -> Exchange:
     """Bids at 1 to 12 cents, offers at 60 to 71."""
     exchange = small_exchange()
     for step in range(12):
-        insert_order(exchange, caller(exchange), limit(Side.BUY, 1 + step, 10 + step))
-        insert_order(exchange, eve(exchange), limit(Side.SELL, 60 + step, 20 + step))
+        exchange.ann.buy(1 + step, 10 + step)
+        exchange.eve.sell(60 + step, 20 + step)
     return exchange
 
 
@@ -68,7 +65,7 @@ def test_the_bbo_has_spread_and_mid_of_the_best_prices(exchange: Exchange) -> No
 
 def test_a_side_that_is_empty_has_no_best_price_and_no_spread() -> None:
     exchange = small_exchange()
-    insert_order(exchange, caller(exchange), limit(Side.BUY, 12, 1))
+    exchange.ann.buy(12, 1)
     found = bbo(exchange)
     assert found.best_bid is not None and found.best_offer is None
     assert (found.spread, found.mid_price) == (0, 0)
@@ -76,9 +73,9 @@ def test_a_side_that_is_empty_has_no_best_price_and_no_spread() -> None:
 
 def test_an_unchanged_book_is_the_same_answer_and_a_changed_one_is_not(exchange: Exchange) -> None:
     request = wire.GetOrderBookRequest(symbol=WHOLE)
-    first = get_order_book(exchange, caller(exchange), request)
-    assert get_order_book(exchange, caller(exchange), request) is first
-    insert_order(exchange, eve(exchange), limit(Side.SELL, 12, 5))
+    first = exchange.ann.send(get_order_book, request)
+    assert exchange.ann.send(get_order_book, request) is first
+    exchange.eve.sell(12, 5)
     found = book(exchange)
     assert found.bids[0].qty == 16
     assert found.stats is not None and (found.stats.last_trade_px, found.stats.last_trade_qty) == (
@@ -100,9 +97,9 @@ def test_the_same_state_gives_the_same_bytes_whether_or_not_an_answer_was_kept(
     dialect = dialect_at("exchange", NOW)
     request = wire.GetOrderBookRequest(symbol=WHOLE)
     advance(exchange, NOW + seconds(5))
-    kept = get_order_book(exchange, caller(exchange), request).json(dialect)
+    kept = exchange.ann.send(get_order_book, request).json(dialect)
     exchange.load(exchange.save())
-    assert get_order_book(exchange, caller(exchange), request).json(dialect) == kept
+    assert exchange.ann.send(get_order_book, request).json(dialect) == kept
     assert json.loads(kept)["bids"][0] == {"px": "12", "qty": "21"}
 
 

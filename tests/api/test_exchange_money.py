@@ -8,7 +8,6 @@ import io
 import pytest
 from small_exchange import (
     ANN_ACCOUNT,
-    BOB,
     BOB_ACCOUNT,
     EVE_ACCOUNT,
     FINE,
@@ -16,20 +15,10 @@ from small_exchange import (
     POOL,
     WHOLE,
     advance,
-    caller,
-    eve,
-    limit,
     small_exchange,
 )
 
-from sim.api.exchange.ledgers import (
-    SUPPRESSED,
-    download_balance_ledger,
-    download_position_ledger,
-    get_account_balance_ledger,
-    get_position_ledger,
-)
-from sim.api.exchange.orders import insert_order
+from sim.api.exchange.ledgers import SUPPRESSED, download_ledger, get_ledger
 from sim.api.exchange.positions import (
     get_account_balance,
     list_account_balances,
@@ -37,7 +26,7 @@ from sim.api.exchange.positions import (
 )
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
-from sim.core.model.enums import LedgerEntryType, Side
+from sim.core.model.enums import LedgerEntryType
 from sim.core.model.quantities import DOLLAR
 from sim.core.model.refusals import EntryTypeSuppressed, InvalidRequest, PermissionDenied
 from sim.kernel.instants import hours, parse_instant, seconds
@@ -46,36 +35,32 @@ from sim.kernel.instants import hours, parse_instant, seconds
 def balance(
     exchange: Exchange, name: str = ANN_ACCOUNT, currency: str = "USD"
 ) -> wire.GetAccountBalanceResponse:
-    return get_account_balance(
-        exchange, caller(exchange), wire.GetAccountBalanceRequest(name=name, currency=currency)
-    )
+    return exchange.ann.ask(get_account_balance, name=name, currency=currency)
 
 
 def cash(
     exchange: Exchange, account: str = ANN_ACCOUNT, **asked: object
 ) -> list[wire.BalanceLedgerEntry]:
     request = wire.GetAccountBalanceLedgerRequest(account=account, **asked)
-    return get_account_balance_ledger(exchange, caller(exchange, None), request).entries
+    return exchange.acme.send(get_ledger, request).entries
 
 
 def moves(
     exchange: Exchange, account: str = ANN_ACCOUNT, **asked: object
 ) -> list[wire.PositionLedgerEntry]:
-    return get_position_ledger(
-        exchange, caller(exchange, None), wire.GetPositionLedgerRequest(account=account, **asked)
+    return exchange.acme.send(
+        get_ledger, wire.GetPositionLedgerRequest(account=account, **asked)
     ).entries
 
 
 def positions(exchange: Exchange, name: str = ANN_ACCOUNT, **asked: object) -> list[wire.Position]:
-    return list_account_positions(
-        exchange, caller(exchange), wire.ListAccountPositionsRequest(name=name, **asked)
-    ).positions
+    return exchange.ann.ask(list_account_positions, name=name, **asked).positions
 
 
 def trade(exchange: Exchange, qty: int = 100, price: int = 60, symbol: str = WHOLE) -> None:
     """Ann buys from Eve."""
-    insert_order(exchange, eve(exchange), limit(Side.SELL, price, qty, symbol))
-    insert_order(exchange, caller(exchange), limit(Side.BUY, price, qty, symbol))
+    exchange.eve.sell(price, qty, symbol)
+    exchange.ann.buy(price, qty, symbol)
 
 
 # ---- balances
@@ -85,9 +70,9 @@ def test_a_balance_counts_shorts_as_margin_and_open_orders_apart() -> None:
     exchange = small_exchange()
     exchange.ctx.assumptions.change("fees.taker_theta", 0)
     exchange.ctx.assumptions.change("fees.maker_theta", 0)
-    insert_order(exchange, caller(exchange), limit(Side.SELL, 60, 100))
-    insert_order(exchange, eve(exchange), limit(Side.BUY, 60, 100))
-    insert_order(exchange, caller(exchange), limit(Side.BUY, 300, 10_000, FINE))
+    exchange.ann.sell(60, 100)
+    exchange.eve.buy(60, 100)
+    exchange.ann.buy(300, 10_000, FINE)
     found = balance(exchange)
     assert (found.balance, found.margin_requirement, found.buying_power, found.open_orders) == (
         "1060.00",
@@ -95,9 +80,7 @@ def test_a_balance_counts_shorts_as_margin_and_open_orders_apart() -> None:
         "960.00",
         "30.00",
     )
-    assert list_account_balances(
-        exchange, caller(exchange), wire.ListAccountBalancesRequest(name=ANN_ACCOUNT)
-    ).balances == {"USD": found}
+    assert exchange.ann.ask(list_account_balances, name=ANN_ACCOUNT).balances == {"USD": found}
     exchange.ctx.assumptions.change("balances.buying_power_net", True)
     assert balance(exchange).buying_power == "930.00"
 
@@ -127,10 +110,8 @@ def test_an_account_of_another_firm_is_forbidden_and_another_currency_invalid() 
 def test_positions_show_net_cost_and_what_open_orders_leave_available() -> None:
     exchange = small_exchange()
     trade(exchange, 50, 52)
-    insert_order(exchange, caller(exchange), limit(Side.SELL, 70, 20))
-    answer = list_account_positions(
-        exchange, caller(exchange), wire.ListAccountPositionsRequest(name=ANN_ACCOUNT)
-    )
+    exchange.ann.sell(70, 20)
+    answer = exchange.ann.ask(list_account_positions, name=ANN_ACCOUNT)
     (found,) = answer.positions
     assert (
         found.net_position,
@@ -294,9 +275,8 @@ def test_ledger_pages_follow_each_other_without_a_gap() -> None:
     seen: list[str] = []
     token = ""
     while True:
-        answer = get_position_ledger(
-            exchange,
-            caller(exchange, BOB),
+        answer = exchange.bob.send(
+            get_ledger,
             wire.GetPositionLedgerRequest(account=ANN_ACCOUNT, page_size=10, page_token=token),
         )
         seen += [entry.id for entry in answer.entries]
@@ -311,17 +291,15 @@ def test_the_csv_has_a_header_and_the_same_rows() -> None:
     """R12."""
     exchange = small_exchange()
     trade(exchange, 50, 52)
-    chunks = download_balance_ledger(
-        exchange, caller(exchange, None), wire.DownloadBalanceLedgerRequest(account=ANN_ACCOUNT)
-    )
+    chunks = exchange.acme.ask(download_ledger, account=ANN_ACCOUNT)
     rows = list(csv.DictReader(io.StringIO(b"".join(chunk.data for chunk in chunks).decode())))
     assert [(row["entry_type"], row["before_balance"], row["after_balance"]) for row in rows] == [
         (LedgerEntryType(entry.entry_type).name, entry.before_balance, entry.after_balance)
         for entry in cash(exchange)
     ]
     assert rows[0]["update_time"] == "2026-09-08T18:00:00Z"
-    chunks = download_position_ledger(
-        exchange, caller(exchange, None), wire.DownloadPositionLedgerRequest(account=ANN_ACCOUNT)
+    chunks = exchange.acme.send(
+        download_ledger, wire.DownloadPositionLedgerRequest(account=ANN_ACCOUNT)
     )
     (row,) = csv.DictReader(io.StringIO(b"".join(chunk.data for chunk in chunks).decode()))
     assert (row["quantity_change"], row["net_position"], row["description"]) == ("50", "50", "Fill")
@@ -331,4 +309,4 @@ def test_a_ledger_csv_without_rows_is_empty() -> None:
     """P24."""
     exchange = small_exchange()
     request = wire.DownloadPositionLedgerRequest(account=ANN_ACCOUNT)
-    assert list(download_position_ledger(exchange, caller(exchange, None), request)) == []
+    assert list(exchange.acme.send(download_ledger, request)) == []

@@ -8,44 +8,41 @@ import pytest
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.run.actors.operator.views import view as read_view
-from sim.run.client.client import Connection, Response, RpcError, Stream
-from tests.journeys import operate, order, quiet, rpc_trader, trader
+from sim.run.client.client import Response, RpcError, Stream
+from tests.journeys import order
+from tests.kit import Desk
 
 
-def choose(world: Connection, value: str) -> None:
-    world.simulation.control("assumption.set", "orders.session_id", {"value": value})
+def choose(world: Desk, value: str) -> None:
+    world.assume("orders.session_id", value)
 
 
-def follow(world: Connection, user: int = 0) -> tuple[Stream, str]:
-    stream = rpc_trader(world, user).stream(
+def follow(world: Desk, user: int = 0) -> tuple[Stream, str]:
+    stream = world.rpc_trader(user).stream(
         "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()
     )
     return stream, stream.take()[0].session_id
 
 
-def enter(world: Connection, session: str, cents: int = 30, user: int = 0) -> Response:
-    return trader(world, user).post(
+def enter(world: Desk, session: str, cents: int = 30, user: int = 0) -> Response:
+    return world.trader(user).post(
         "/v1/trading/orders",
         json=order(quiet_instrument(world), "buy", cents, 1, sessionId=session),
     )
 
 
-def quiet_instrument(world: Connection) -> Any:
-    symbol = getattr(world, "symbol", None) or quiet(world.simulation).symbol
+def quiet_instrument(world: Desk) -> Any:
+    symbol = getattr(world, "symbol", None) or world.quiet().symbol
     world.symbol = symbol  # type: ignore[attr-defined]
-    return world.simulation.exchange.instruments.require(symbol)
+    return world.instrument(symbol)
 
 
-def open_ids(world: Connection, user: int = 0) -> list[str]:
-    return [
-        row["id"] for row in trader(world, user).get("/v1/trading/orders/open").json()["orders"]
-    ]
+def open_ids(world: Desk, user: int = 0) -> list[str]:
+    return [row["id"] for row in world.trader(user).read("/v1/trading/orders/open", "orders")]
 
 
 @pytest.mark.parametrize("rule", ["check", "cancel_on_end"])
-def test_a_session_that_is_no_stream_of_the_account_is_refused(
-    world: Connection, rule: str
-) -> None:
+def test_a_session_that_is_no_stream_of_the_account_is_refused(world: Desk, rule: str) -> None:
     choose(world, rule)
     _, mine = follow(world)
     _, others = follow(world, 1)
@@ -53,18 +50,14 @@ def test_a_session_that_is_no_stream_of_the_account_is_refused(
         refused = enter(world, session)
         assert refused.status == 400 and refused.json()["message"].startswith("session_id")
     body = order(quiet_instrument(world), "buy", 30, 1, sessionId="nonsense")
-    assert (
-        trader(world)
-        .post("/v1/trading/orders/list", json={"requests": [body]})
-        .json()["message"]
-        .startswith("requests[0].session_id")
-    )
-    assert trader(world).post("/v1/trading/orders/preview", json={"request": body}).status == 400
+    refused = world.trader().post("/v1/trading/orders/list", json={"requests": [body]})
+    assert refused.json()["message"].startswith("requests[0].session_id")
+    assert world.trader().post("/v1/trading/orders/preview", json={"request": body}).status == 400
     request = wire.InsertOrderRequest(
         type=2, side=1, symbol=str(body["symbol"]), order_qty=1, price=1, session_id="nonsense"
     )
     with pytest.raises(RpcError) as error:
-        rpc_trader(world).call("OrderEntryAPI.InsertOrder", request)
+        world.rpc_trader().call("OrderEntryAPI.InsertOrder", request)
     assert error.value.code == 3
     assert open_ids(world) == []
     assert enter(world, mine).status == 200
@@ -72,7 +65,7 @@ def test_a_session_that_is_no_stream_of_the_account_is_refused(
     assert enter(world, "nonsense", 31).status == 200
 
 
-def test_by_default_the_end_of_a_stream_leaves_its_orders_alone(world: Connection) -> None:
+def test_by_default_the_end_of_a_stream_leaves_its_orders_alone(world: Desk) -> None:
     stream, session = follow(world)
     made = enter(world, session).json()["orderId"]
     stream.close()
@@ -82,13 +75,13 @@ def test_by_default_the_end_of_a_stream_leaves_its_orders_alone(world: Connectio
 
 
 @pytest.mark.parametrize("how", ["hangs up", "is taken over", "is ended"])
-def test_an_order_may_end_with_its_stream(world: Connection, how: str) -> None:
+def test_an_order_may_end_with_its_stream(world: Desk, how: str) -> None:
     choose(world, "cancel_on_end")
-    world.simulation.control("assumption.set", "orders.session_cancel_after", {"value": "5s"})
+    world.assume("orders.session_cancel_after", "5s")
     stream, session = follow(world)
     enter(world, session)
     kept = enter(world, "", 31).json()["orderId"]
-    copy = rpc_trader(world).stream(
+    copy = world.rpc_trader().stream(
         "DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest()
     )
     if how == "hangs up":
@@ -96,7 +89,7 @@ def test_an_order_may_end_with_its_stream(world: Connection, how: str) -> None:
     elif how == "is taken over":
         follow(world)
     else:
-        operate(world, "stream.close", str(stream.number))
+        world.operate("stream.close", str(stream.number))
     assert len(open_ids(world)) == 2
     assert enter(world, session, 32).status == 400
     copy.take()
@@ -108,7 +101,7 @@ def test_an_order_may_end_with_its_stream(world: Connection, how: str) -> None:
     ]
 
 
-def test_a_rewind_leads_to_where_sessions_had_ended_their_orders(world: Connection) -> None:
+def test_a_rewind_leads_to_where_sessions_had_ended_their_orders(world: Desk) -> None:
     """However a run is cut: with streams that were open before a moment that is kept, and ended
     after it.
     """
@@ -120,7 +113,7 @@ def test_a_rewind_leads_to_where_sessions_had_ended_their_orders(world: Connecti
         assert enter(world, session, 20 + step % 20).status == 200
         for _ in range(15):
             enter(world, "", 10)
-            trader(world).post("/v1/trading/orders/cancel", json={"clordId": "none"})
+            world.trader().post("/v1/trading/orders/cancel", json={"clordId": "none"})
         if step % 3:
             stream.close()
         world.advance("1s")
@@ -133,7 +126,7 @@ def test_a_rewind_leads_to_where_sessions_had_ended_their_orders(world: Connecti
 
 @pytest.mark.parametrize("journey", ["rewind", "restore", "reset"])
 def test_time_travel_forgets_open_sessions_so_that_snapshots_are_taken_again(
-    world: Connection, journey: str
+    world: Desk, journey: str
 ) -> None:
     """None is taken while the end of a session would cancel orders."""
     sim = world.simulation

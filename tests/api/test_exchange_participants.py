@@ -10,21 +10,21 @@ import pytest
 
 from sim.api.pipeline.authentication import Caller
 from sim.contract.messages import exchange_v1 as wire
-from sim.run.client.client import Connection, Http, Response, Rpc, RpcError
-from tests.journeys import PERSON, firm, order, poor_firm, quiet
+from sim.run.client.client import Response, Rpc, RpcError
+from tests.journeys import PERSON, order
+from tests.kit import Desk
+from tests.kit.desk import Client
 
 TOKEN = "/v1/participant/tokens"
 ADMIN = "/v1/participant/admin-tokens"
 
 
-def partner(world: Connection) -> Http:
-    return world.exchange(firm(world.simulation))
+def partner(world: Desk) -> Client:
+    return world.partner
 
 
-def grant(world: Connection, path: str = TOKEN, user: int = 0, **fields: Any) -> Response:
-    return partner(world).post(
-        path, json={"participant_id": firm(world.simulation).users[user].name, **fields}
-    )
+def grant(world: Desk, path: str = TOKEN, user: int = 0, **fields: Any) -> Response:
+    return partner(world).post(path, json={"participant_id": world.firm.users[user].name, **fields})
 
 
 def token_of(answer: Response) -> str:
@@ -32,11 +32,11 @@ def token_of(answer: Response) -> str:
     return str(answer.json().get("participantToken") or answer.json()["participantAdminToken"])
 
 
-def bearing(world: Connection, token: str, participant: str | None = None) -> Http:
+def bearing(world: Desk, token: str, participant: str | None = None) -> Client:
     headers = {"authorization": f"Bearer {token}"} | (
         {"x-participant-id": participant} if participant else {}
     )
-    return Http(world, "exchange", lambda verb, path: headers)
+    return Client(world, "exchange", lambda verb, path: headers)
 
 
 # ---- tokens
@@ -45,17 +45,17 @@ def bearing(world: Connection, token: str, participant: str | None = None) -> Ht
 @pytest.mark.spec("S5.1-6")
 @pytest.mark.parametrize("path", [TOKEN, ADMIN])
 def test_a_participants_token_trades_without_a_header_and_for_nobody_else(
-    world: Connection, path: str
+    world: Desk, path: str
 ) -> None:
-    users = firm(world.simulation).users
+    users = world.firm.users
     client = bearing(world, token_of(grant(world, path)))
-    instrument = quiet(world.simulation)
+    instrument = world.quiet()
     assert client.post("/v1/trading/orders", json=order(instrument, "buy", 30, 1)).status == 200
-    opened = client.get("/v1/trading/orders/open").json()["orders"]
+    opened = client.read("/v1/trading/orders/open", "orders")
     assert [(row["account"], row["participant"]) for row in opened] == [
         (users[0].account, users[0].name)
     ]
-    assert client.get("/v1/whoami").json()["user"] == users[0].name
+    assert client.read("/v1/whoami", "user") == users[0].name
     for account, status in ((users[0].account, 200), (users[1].account, 403)):
         assert (
             client.get("/v1/funding/balance-ledger", params={"account": account}).status == status
@@ -85,9 +85,9 @@ def test_a_participants_token_trades_without_a_header_and_for_nobody_else(
     )
 
 
-def test_what_is_the_firms_own_is_closed_to_a_participants_token(world: Connection) -> None:
+def test_what_is_the_firms_own_is_closed_to_a_participants_token(world: Desk) -> None:
     client = bearing(world, token_of(grant(world)))
-    mine = firm(world.simulation).users[0].name
+    mine = world.firm.users[0].name
     for verb, path, body in (
         ("POST", TOKEN, {"participant_id": mine}),
         ("POST", "/v1/users", {"user_id": "u"}),
@@ -109,18 +109,16 @@ def test_what_is_the_firms_own_is_closed_to_a_participants_token(world: Connecti
         )
 
 
-def test_scopes_may_be_fewer_and_never_more(world: Connection) -> None:
+def test_scopes_may_be_fewer_and_never_more(world: Desk) -> None:
     client = bearing(world, token_of(grant(world, scopes=["read:orders"])))
     assert client.get("/v1/trading/orders/open").status == 200
-    refused = client.post("/v1/trading/orders", json=order(quiet(world.simulation), "buy", 30, 1))
+    refused = client.post("/v1/trading/orders", json=order(world.quiet(), "buy", 30, 1))
     assert refused.json()["message"] == "permission denied: missing required scope write:orders"
     for scope in ("write:kyc", "read:dropcopy", "write:cash-movements", "made:up"):
         assert grant(world, scopes=[scope]).status == 403, scope
-    poor = poor_firm(world.simulation)
+    poor = world.poor_firm
     assert (
-        world.exchange(poor)
-        .post(TOKEN, json={"participant_id": firm(world.simulation).users[0].name})
-        .status
+        world.exchange(poor).post(TOKEN, json={"participant_id": world.firm.users[0].name}).status
         == 403
     )
     for name in ("", "nonsense", "firms/nobody/users/x"):
@@ -128,7 +126,7 @@ def test_scopes_may_be_fewer_and_never_more(world: Connection) -> None:
 
 
 def test_an_unexpired_token_is_handed_out_again_and_an_expired_one_is_worth_nothing(
-    world: Connection,
+    world: Desk,
 ) -> None:
     first = grant(world, ttl_seconds=600)
     world.advance("9m")
@@ -155,18 +153,14 @@ def test_an_unexpired_token_is_handed_out_again_and_an_expired_one_is_worth_noth
 @pytest.mark.parametrize(
     ("ttl", "status"), [(1, 200), (3600, 200), (3601, 400), (-1, 400), (2**62, 400)]
 )
-def test_a_life_is_bounded(world: Connection, ttl: int, status: int) -> None:
+def test_a_life_is_bounded(world: Desk, ttl: int, status: int) -> None:
     assert grant(world, ttl_seconds=ttl).status == status
 
 
-def test_no_token_is_journalled_over_either_protocol(world: Connection) -> None:
+def test_no_token_is_journalled_over_either_protocol(world: Desk) -> None:
     rest = token_of(grant(world))
-    request = wire.CreateParticipantAdminTokenRequest(
-        participant_id=firm(world.simulation).users[0].name
-    )
-    made = world.rpc(firm(world.simulation)).call(
-        "ParticipantAPI.CreateParticipantAdminToken", request
-    )
+    request = wire.CreateParticipantAdminTokenRequest(participant_id=world.firm.users[0].name)
+    made = world.rpc_partner.call("ParticipantAPI.CreateParticipantAdminToken", request)
     journal = b"\n".join(world.simulation.journal_lines(0))
     for token in (rest, made.participant_admin_token):
         assert token.encode() not in journal
@@ -175,9 +169,9 @@ def test_no_token_is_journalled_over_either_protocol(world: Connection) -> None:
     assert b"sha256:" in journal
 
 
-def test_a_fault_for_a_participant_strikes_the_participants_own_token(world: Connection) -> None:
+def test_a_fault_for_a_participant_strikes_the_participants_own_token(world: Desk) -> None:
     token = token_of(grant(world))
-    match = {"operation": "GetOpenOrders", "caller": firm(world.simulation).users[0].name}
+    match = {"operation": "GetOpenOrders", "caller": world.firm.users[0].name}
     world.simulation.control("fault.add", "", {"match": match, "act": {"status": 503}})
     assert bearing(world, token).get("/v1/trading/orders/open").status == 503
 
@@ -199,9 +193,9 @@ ADA = {
 KYC = PERSON | {"external_id": "ada"}
 
 
-def test_a_registered_person_is_found_again_changed_and_verified(world: Connection) -> None:
+def test_a_registered_person_is_found_again_changed_and_verified(world: Desk) -> None:
     client = partner(world)
-    made = client.post("/v1/users", json=ADA).json()
+    made = client.send("/v1/users", ADA)
     assert (made["created"], made["participantId"], made["user"]["kycStatus"]) == (
         True,
         "",
@@ -210,9 +204,9 @@ def test_a_registered_person_is_found_again_changed_and_verified(world: Connecti
     assert (made["user"]["userId"], made["user"]["displayName"], made["user"]["firmId"]) == (
         "ada",
         "Ada Ray",
-        firm(world.simulation).id,
+        world.firm.id,
     )
-    again = client.post("/v1/users", json=ADA | {"email": "other@example.com"}).json()
+    again = client.send("/v1/users", ADA | {"email": "other@example.com"})
     assert again == made | {"created": False}
     world.advance("1m")
     changed = client.request(
@@ -226,9 +220,9 @@ def test_a_registered_person_is_found_again_changed_and_verified(world: Connecti
     assert changed["createdAt"] == made["user"]["createdAt"] < changed["updatedAt"]
     assert client.post("/v1/kyc/start", json=KYC).status == 200
     world.advance("27m")
-    verified = partner(world).post("/v1/users", json=ADA).json()
+    verified = partner(world).send("/v1/users", ADA)
     assert verified["user"]["kycStatus"] == "KYC_STATUS_TYPE_APPROVED"
-    status = partner(world).get("/v1/kyc/status", params={"external_id": "ada"}).json()
+    status = partner(world).read("/v1/kyc/status", external_id="ada")
     assert (
         verified["participantId"]
         == verified["user"]["ep3ParticipantId"]
@@ -238,15 +232,13 @@ def test_a_registered_person_is_found_again_changed_and_verified(world: Connecti
     assert verified["user"]["ep3AccountId"] == status["provisionedAccount"]
 
 
-def test_registering_may_onboard_at_once(world: Connection) -> None:
-    assert partner(world).post("/v1/users", json=ADA).json()["participantId"] == ""
-    world.simulation.control("assumption.set", "users.create_onboards", {"value": True})
-    made = partner(world).post("/v1/users", json=ADA | {"user_id": "bob"}).json()
-    assert made["participantId"] in partner(world).get("/v1/users").json()["users"]
+def test_registering_may_onboard_at_once(world: Desk) -> None:
+    assert partner(world).send("/v1/users", ADA, "participantId") == ""
+    world.assume("users.create_onboards", True)
+    made = partner(world).send("/v1/users", ADA | {"user_id": "bob"})
+    assert made["participantId"] in partner(world).read("/v1/users", "users")
     assert (
-        world.exchange(firm(world.simulation), made["participantId"])
-        .get("/v1/trading/orders/open")
-        .json()["orders"]
+        world.exchange(world.firm, made["participantId"]).read("/v1/trading/orders/open", "orders")
         == []
     )
 
@@ -267,7 +259,7 @@ def test_registering_may_onboard_at_once(world: Connection) -> None:
     ],
 )
 def test_bad_fields_of_a_person_are_named_and_nobody_is_registered(
-    world: Connection, field: str, value: str
+    world: Desk, field: str, value: str
 ) -> None:
     refused = partner(world).post("/v1/users", json=ADA | {field: value})
     assert refused.status == 400 and refused.json()["message"].startswith(f"{field}:")
@@ -275,21 +267,19 @@ def test_bad_fields_of_a_person_are_named_and_nobody_is_registered(
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_picture_has_a_web_address(world: Connection, scheme: str) -> None:
+def test_a_picture_has_a_web_address(world: Desk, scheme: str) -> None:
     picture = f"{scheme}://pictures.example/ada.png"
     assert partner(world).post("/v1/users", json=ADA | {"profile_image_url": picture}).status == 200
 
 
-def test_grpc_knows_the_same_people(world: Connection) -> None:
+def test_grpc_knows_the_same_people(world: Desk) -> None:
     partner(world).post("/v1/users", json=ADA)
-    found = world.rpc(firm(world.simulation)).call(
-        "UsersAPI.CreateUser", wire.CreateUserRequest(user_id="ada")
-    )
+    found = world.rpc_partner.call("UsersAPI.CreateUser", wire.CreateUserRequest(user_id="ada"))
     assert (found.created, found.user.email) == (False, "ada@example.com")
     world.simulation.snapshot("here")
-    world.rpc(firm(world.simulation)).call(
+    world.rpc_partner.call(
         "UsersAPI.UpdateUser", wire.UpdateUserRequest(user_id="ada", email="b@example.com")
     )
     world.simulation.restore("here")
     world.forget_tokens()
-    assert partner(world).post("/v1/users", json=ADA).json()["user"]["email"] == "ada@example.com"
+    assert partner(world).send("/v1/users", ADA, "user", "email") == "ada@example.com"

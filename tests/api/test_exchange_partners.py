@@ -17,8 +17,7 @@ from small_exchange import (
     small_exchange,
 )
 
-from sim.api.exchange.ledgers import get_account_balance_ledger
-from sim.api.exchange.orders import insert_order
+from sim.api.exchange.ledgers import get_ledger
 from sim.api.exchange.partners import (
     cancel_funded_order,
     create_cash_movement,
@@ -96,12 +95,7 @@ def test_a_deposit_takes_from_the_pool_what_it_gives_the_participant_and_both_le
         request = wire.GetAccountBalanceLedgerRequest(
             account=account, newest_first=True, page_size=1
         )
-        assert (
-            get_account_balance_ledger(exchange, caller(exchange, None), request)
-            .entries[0]
-            .entry_type
-            == kind
-        )
+        assert exchange.acme.send(get_ledger, request).entries[0].entry_type == kind
 
 
 def test_withdrawals_and_vendor_fees_go_to_the_pool() -> None:
@@ -129,7 +123,7 @@ def test_lack_of_funds_is_a_rejected_movement_and_open_orders_hold_funds_back() 
         move(exchange, "k2", reason=WITHDRAWAL, amount="1000.01").rejection_reason
         == "insufficient funds"
     )
-    insert_order(exchange, caller(exchange), limit(Side.BUY, 50, 1000))
+    exchange.ann.buy(50, 1000)
     assert move(exchange, "k3", reason=WITHDRAWAL, amount="500.01").status == REJECTED
     assert balances(exchange) == (500_000, 100_000)
     assert move(exchange, "k4", reason=WITHDRAWAL, amount="500").status == CONFIRMED
@@ -144,17 +138,10 @@ def test_one_key_has_one_effect_and_another_body_is_refused() -> None:
         move(exchange, amount="12.51")
     assert balances(exchange) == (498_750, 101_250)
     assert (
-        get_cash_movement(
-            exchange,
-            caller(exchange, None),
-            cash.GetCashMovementRequest(workflow_id=first.workflow_id),
-        ).cash_movement
-        == first
+        exchange.acme.ask(get_cash_movement, workflow_id=first.workflow_id).cash_movement == first
     )
     with pytest.raises(NotFound):
-        get_cash_movement(
-            exchange, eve(exchange), cash.GetCashMovementRequest(workflow_id=first.workflow_id)
-        )
+        exchange.eve.ask(get_cash_movement, workflow_id=first.workflow_id)
 
 
 def test_an_account_without_a_relationship_is_not_found_and_leaves_the_key_unused() -> None:
@@ -195,9 +182,7 @@ def test_a_malformed_transfer_is_an_invalid_request(changes: dict[str, object]) 
 def test_the_pool_tells_its_balance_and_a_firm_without_one_may_not_transfer() -> None:
     exchange = small_exchange()
     move(exchange)
-    found = get_funding_account_balance(
-        exchange, caller(exchange, None), cash.GetFundingAccountBalanceRequest(currency="usd")
-    )
+    found = exchange.acme.ask(get_funding_account_balance, currency="usd")
     assert (found.funding_account_id, found.balance, found.currency, found.as_of) == (
         POOL,
         "4987.50",
@@ -205,9 +190,7 @@ def test_the_pool_tells_its_balance_and_a_firm_without_one_may_not_transfer() ->
         NOW,
     )
     with pytest.raises(PermissionDenied):
-        get_funding_account_balance(
-            exchange, eve(exchange), cash.GetFundingAccountBalanceRequest(currency="USD")
-        )
+        exchange.eve.ask(get_funding_account_balance, currency="USD")
     with pytest.raises(PermissionDenied):
         move(exchange, who=eve(exchange), participant_account_id=EVE_ACCOUNT)
 
@@ -239,13 +222,13 @@ def vendor(
     request = funding.CreateVendorOrderRequest(
         order=order, vendor_fee=funding.MoneyAmount(value=fee, currency="USD"), idempotency_key=key
     )
-    return create_vendor_order(exchange, caller(exchange, None), request)
+    return exchange.acme.send(create_vendor_order, request)
 
 
 def test_a_partner_order_fills_for_the_participant_of_its_account_and_moves_no_fee() -> None:
     exchange = small_exchange()
     exchange.ctx.assumptions.change("fees.taker_theta", 0)
-    insert_order(exchange, eve(exchange), limit(Side.SELL, 50, 10))
+    exchange.eve.sell(50, 10)
     found = vendor(exchange)
     order = exchange.trading.orders.require(found.id)
     assert (found.status, order.state, order.participant) == (
@@ -270,7 +253,7 @@ def test_a_slow_engine_leaves_a_partner_order_pending_until_it_is_asked_again(
 ) -> None:
     """M25, M36."""
     exchange = small_exchange()
-    insert_order(exchange, eve(exchange), limit(Side.SELL, 50, 10))
+    exchange.eve.sell(50, 10)
     exchange.ctx.assumptions.change("engine.latency", "3s")
     assert (
         vendor(exchange, price=price).status
@@ -352,7 +335,7 @@ def funded(exchange: Exchange, key: str = "f1", **changes: object) -> funding.Fu
     request = funding.CreateFundedOrderRequest(
         order=order, vendor_fee=funding.MoneyAmount(value="0", currency="USD"), idempotency_key=key
     )
-    found = create_funded_order(exchange, caller(exchange, None), request).order
+    found = exchange.acme.send(create_funded_order, request).order
     assert found is not None
     return found
 
@@ -368,21 +351,13 @@ def test_a_funded_order_brings_its_money_along_and_its_cancel_takes_the_rest_bac
     assert balances(exchange) == (495_000, 5_000)
     assert funded(exchange) == found and len(exchange.trading.orders) == 1
     request = funding.GetFundedOrderRequest(funding_request_id=found.funding_request_id)
-    assert get_funded_order(exchange, caller(exchange, None), request).order == found
-    cancel_funded_order(
-        exchange,
-        caller(exchange, None),
-        funding.CancelFundedOrderRequest(funding_request_id=found.funding_request_id),
-    )
+    assert exchange.acme.send(get_funded_order, request).order == found
+    exchange.acme.ask(cancel_funded_order, funding_request_id=found.funding_request_id)
     assert balances(exchange) == (500_000, 0) and exchange.trading.ledger.total() == 0
     with pytest.raises(OrderDone):
-        cancel_funded_order(
-            exchange,
-            caller(exchange, None),
-            funding.CancelFundedOrderRequest(funding_request_id=found.funding_request_id),
-        )
+        exchange.acme.ask(cancel_funded_order, funding_request_id=found.funding_request_id)
     with pytest.raises(NotFound):
-        get_funded_order(exchange, eve(exchange), request)
+        exchange.eve.send(get_funded_order, request)
 
 
 def test_money_of_a_funded_order_that_a_slow_engine_rejects_goes_back() -> None:

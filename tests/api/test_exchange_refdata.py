@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 from small_exchange import FINE, WHOLE, caller, small_exchange
 
+from sim.api.exchange.market_data import get_instrument_settlement
 from sim.api.exchange.reference_data import (
     get_instrument,
     get_instrument_metadata,
     list_instruments,
     list_symbols,
-    search_instruments,
 )
-from sim.api.exchange.settlement import get_instrument_settlement
 from sim.contract.messages import exchange_settlement_v1 as settlement
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
@@ -22,19 +21,12 @@ from sim.core.model.refusals import InvalidRequest, NotFound
 
 
 def symbols(exchange: Exchange, **asked: object) -> list[str]:
-    return [
-        found.symbol
-        for found in list_instruments(
-            exchange, caller(exchange, None), wire.ListInstrumentsRequest(**asked)
-        ).instruments
-    ]
+    return [found.symbol for found in exchange.acme.ask(list_instruments, **asked).instruments]
 
 
 def test_an_instrument_carries_its_scales_tick_limits_and_state() -> None:
     exchange = small_exchange()
-    found = get_instrument(
-        exchange, caller(exchange, None), wire.GetInstrumentRequest(symbol=FINE)
-    ).instrument
+    found = exchange.acme.ask(get_instrument, symbol=FINE).instrument
     assert found is not None and found.price_limit is not None
     assert (found.price_scale, found.fractional_qty_scale, found.minimum_trade_qty) == (
         1000,
@@ -45,9 +37,7 @@ def test_an_instrument_carries_its_scales_tick_limits_and_state() -> None:
     assert (found.price_limit.low, found.price_limit.high) == (10, 990)
     assert found.state == InstrumentState.OPEN
     with pytest.raises(NotFound):
-        get_instrument(
-            exchange, caller(exchange, None), wire.GetInstrumentRequest(symbol="no-such")
-        )
+        exchange.acme.ask(get_instrument, symbol="no-such")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +109,7 @@ def test_pages_hold_fifty_by_default_at_most_a_thousand_and_the_last_one_says_so
     nobody = caller(exchange, None)
     first = list_instruments(exchange, nobody, wire.ListInstrumentsRequest())
     assert len(first.instruments) == 50 and not first.eof and first.next_page_token
-    second = search_instruments(
+    second = list_instruments(
         exchange, nobody, wire.ListInstrumentsRequest(page_token=first.next_page_token)
     )
     assert len(second.instruments) == 12 and second.eof and not second.next_page_token
@@ -137,9 +127,7 @@ def test_pages_hold_fifty_by_default_at_most_a_thousand_and_the_last_one_says_so
 
 def test_the_exchange_tells_its_name_version_and_time_zone() -> None:
     exchange = small_exchange()
-    metadata = get_instrument_metadata(
-        exchange, caller(exchange, None), wire.GetInstrumentMetadataRequest()
-    ).metadata
+    metadata = exchange.acme.ask(get_instrument_metadata).metadata
     assert set(metadata) == {"exchange_name", "server_version", "timezone"}
 
 
@@ -147,11 +135,7 @@ def test_a_settlement_shows_once_it_is_final() -> None:
     exchange = small_exchange()
 
     def ask(symbol: str) -> settlement.GetInstrumentSettlementResponse:
-        return get_instrument_settlement(
-            exchange,
-            caller(exchange, None),
-            settlement.GetInstrumentSettlementRequest(symbol=symbol),
-        )
+        return exchange.acme.ask(get_instrument_settlement, symbol=symbol)
 
     assert ask(WHOLE).stats is None
     exchange.trading.listings.settle(WHOLE, 100, text="YES", preliminary=True)

@@ -8,7 +8,6 @@ import io
 import pytest
 from small_exchange import (
     ANN_ACCOUNT,
-    BOB,
     BOB_ACCOUNT,
     EVE_ACCOUNT,
     FINE,
@@ -16,12 +15,10 @@ from small_exchange import (
     WHOLE,
     advance,
     caller,
-    eve,
-    limit,
     small_exchange,
 )
 
-from sim.api.exchange.orders import cancel_order, insert_order
+from sim.api.exchange.orders import cancel_order
 from sim.api.exchange.reports import (
     NARROW_SEARCH,
     download_executions,
@@ -50,38 +47,29 @@ def exchange() -> Exchange:
     was canceled; Bob's bid rests.
     """
     exchange = small_exchange()
-    insert_order(exchange, eve(exchange), limit(Side.SELL, 50, 10))
-    insert_order(exchange, eve(exchange), limit(Side.SELL, 55, 5))
-    insert_order(exchange, caller(exchange), limit(Side.BUY, 50, 10, clord_id="first"))
+    exchange.eve.sell(50, 10)
+    exchange.eve.sell(55, 5)
+    exchange.ann.buy(50, 10, clord_id="first")
     advance(exchange, NOW + minutes(1))
-    insert_order(exchange, caller(exchange), limit(Side.BUY, 55, 5, clord_id="second"))
-    insert_order(exchange, caller(exchange), limit(Side.BUY, 40, 1, clord_id="resting"))
-    canceled = insert_order(
-        exchange, caller(exchange), limit(Side.BUY, 410, 10, FINE, clord_id="canceled")
-    ).order_id
-    cancel_order(exchange, caller(exchange), wire.CancelOrderRequest(order_id=canceled))
-    insert_order(exchange, caller(exchange, BOB), limit(Side.BUY, 30, 1, clord_id="bobs"))
+    exchange.ann.buy(55, 5, clord_id="second")
+    exchange.ann.buy(40, 1, clord_id="resting")
+    canceled = exchange.ann.buy(410, 10, FINE, clord_id="canceled")
+    exchange.ann.ask(cancel_order, order_id=canceled)
+    exchange.bob.buy(30, 1, clord_id="bobs")
     exchange.ctx.quirks.change("unfiltered_search_times_out", "never")
     return exchange
 
 
 def orders(exchange: Exchange, **asked: object) -> list[str]:
-    return [
-        order.clord_id
-        for order in search_orders(
-            exchange, caller(exchange), wire.SearchOrdersRequest(**asked)
-        ).order
-    ]
+    return [order.clord_id for order in exchange.ann.ask(search_orders, **asked).order]
 
 
 def executions(exchange: Exchange, **asked: object) -> list[wire.Execution]:
-    return search_executions(
-        exchange, caller(exchange), wire.SearchExecutionsRequest(**asked)
-    ).executions
+    return exchange.ann.ask(search_executions, **asked).executions
 
 
 def trades(exchange: Exchange, **asked: object) -> list[wire.Trade]:
-    return search_trades(exchange, caller(exchange), wire.SearchTradesRequest(**asked)).trade
+    return exchange.ann.ask(search_trades, **asked).trade
 
 
 # ---- orders
@@ -162,29 +150,19 @@ def test_searches_cover_accounts_of_the_firm_only(exchange: Exchange) -> None:
 
 def test_offset_pages_repeat_a_row_when_one_is_added_during_the_sweep(exchange: Exchange) -> None:
     """R7."""
-    first = search_orders(exchange, caller(exchange), wire.SearchOrdersRequest(page_size=2))
-    insert_order(exchange, caller(exchange), limit(Side.BUY, 20, 1, clord_id="new"))
-    second = search_orders(
-        exchange,
-        caller(exchange),
-        wire.SearchOrdersRequest(page_size=2, page_token=first.next_page_token),
-    )
+    first = exchange.ann.ask(search_orders, page_size=2)
+    exchange.ann.buy(20, 1, clord_id="new")
+    second = exchange.ann.ask(search_orders, page_size=2, page_token=first.next_page_token)
     assert [order.clord_id for order in first.order] == ["canceled", "resting"]
     assert [order.clord_id for order in second.order] == ["resting", "second"]
-    last = search_orders(
-        exchange,
-        caller(exchange),
-        wire.SearchOrdersRequest(page_size=2, page_token=second.next_page_token),
-    )
+    last = exchange.ann.ask(search_orders, page_size=2, page_token=second.next_page_token)
     assert [order.clord_id for order in last.order] == ["first"] and not last.next_page_token
     with pytest.raises(InvalidRequest):
         orders(exchange, page_token="no token")
 
 
 def test_each_order_comes_with_its_last_execution_when_asked_for(exchange: Exchange) -> None:
-    answer = search_orders(
-        exchange, caller(exchange), wire.SearchOrdersRequest(with_last_execution=True)
-    )
+    answer = exchange.ann.ask(search_orders, with_last_execution=True)
     assert [execution.type for execution in answer.last_executions] == [
         ExecutionType.CANCELED,
         ExecutionType.NEW,
@@ -199,21 +177,17 @@ def test_each_order_comes_with_its_last_execution_when_asked_for(exchange: Excha
 def test_single_records_are_the_firms_own(exchange: Exchange) -> None:
     (fill,) = executions(exchange, clord_id="first", types=[ExecutionType.FILL])
     assert fill.order is not None
-    found = get_execution(
-        exchange, caller(exchange), wire.GetExecutionRequest(exec_id=fill.id)
-    ).execution
+    found = exchange.ann.ask(get_execution, exec_id=fill.id).execution
     assert found == fill
-    order = get_order(
-        exchange, caller(exchange), wire.GetOrderRequest(order_id=fill.order.id)
-    ).order
+    order = exchange.ann.ask(get_order, order_id=fill.order.id).order
     assert order is not None and (order.state, order.price_to_quantity_filled) == (
         OrderState.FILLED,
         {50: 10},
     )
     with pytest.raises(NotFound):
-        get_execution(exchange, eve(exchange), wire.GetExecutionRequest(exec_id=fill.id))
+        exchange.eve.ask(get_execution, exec_id=fill.id)
     with pytest.raises(NotFound):
-        get_order(exchange, eve(exchange), wire.GetOrderRequest(order_id=fill.order.id))
+        exchange.eve.ask(get_order, order_id=fill.order.id)
 
 
 # ---- executions
@@ -251,7 +225,7 @@ def test_executions_vanish_at_the_first_window_after_a_week_and_orders_after_nin
     advance(exchange, THURSDAY_WINDOW + days(7))
     assert executions(exchange) == []
     with pytest.raises(NotFound):
-        get_execution(exchange, caller(exchange), wire.GetExecutionRequest(exec_id=fill.id))
+        exchange.ann.ask(get_execution, exec_id=fill.id)
     assert "first" in orders(exchange) and trades(exchange, symbol=WHOLE)
     exchange.ctx.now = THURSDAY_WINDOW + days(98)
     assert "first" not in orders(exchange) and trades(exchange, symbol=WHOLE)
@@ -261,7 +235,7 @@ def test_nothing_was_purged_before_the_middle_of_july() -> None:
     """R10."""
     exchange = small_exchange()
     exchange.ctx.now = parse_instant("2026-06-20T12:00:00Z")
-    insert_order(exchange, caller(exchange), limit(Side.BUY, 40, 1))
+    exchange.ann.buy(40, 1)
     exchange.ctx.now = parse_instant("2026-07-16T01:59:59-04:00")
     assert executions(exchange)
     exchange.ctx.now = parse_instant("2026-07-16T02:00:00-04:00")
@@ -350,7 +324,7 @@ def test_downloads_are_csv_with_one_line_for_each_row(exchange: Exchange) -> Non
 
 
 def stats(exchange: Exchange, **asked: object) -> wire.GetTradeStatsResponse:
-    return get_trade_stats(exchange, caller(exchange, None), wire.GetTradeStatsRequest(**asked))
+    return exchange.acme.ask(get_trade_stats, **asked)
 
 
 def test_statistics_cover_the_window_and_its_equal_bars(exchange: Exchange) -> None:
@@ -398,8 +372,8 @@ def test_cleared_statistics_lag_behind_the_trades(exchange: Exchange) -> None:
 def test_trade_dates_roll_at_five_in_the_afternoon_eastern(exchange: Exchange) -> None:
     eighth = wire.Date(year=2026, month=9, day=8)
     advance(exchange, parse_instant("2026-09-08T17:00:00-04:00"))
-    insert_order(exchange, eve(exchange), limit(Side.SELL, 60, 1))
-    insert_order(exchange, caller(exchange), limit(Side.BUY, 60, 1))
+    exchange.eve.sell(60, 1)
+    exchange.ann.buy(60, 1)
     found = stats(exchange, symbol=WHOLE, start_trade_date=eighth, end_trade_date=eighth).stats
     assert found is not None and found.total_trade_count == 2
     found = stats(
@@ -414,8 +388,8 @@ def test_trade_dates_roll_at_five_in_the_afternoon_eastern(exchange: Exchange) -
 def test_the_last_nanosecond_of_a_trade_date_belongs_to_it(exchange: Exchange) -> None:
     eighth = wire.Date(year=2026, month=9, day=8)
     advance(exchange, parse_instant("2026-09-08T17:00:00-04:00") - 1)
-    insert_order(exchange, eve(exchange), limit(Side.SELL, 60, 1))
-    insert_order(exchange, caller(exchange), limit(Side.BUY, 60, 1))
+    exchange.eve.sell(60, 1)
+    exchange.ann.buy(60, 1)
     found = stats(exchange, symbol=WHOLE, start_trade_date=eighth, end_trade_date=eighth).stats
     assert found is not None and found.total_trade_count == 3
 

@@ -6,62 +6,40 @@ from typing import Any
 
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
-from sim.core.identity.firms import Firm
-from sim.run.client.client import Connection, Http, Rpc, connect
 from tests.api import test_retail_rfqs as retail
-from tests.journeys import firm, operate
+from tests.kit import Desk, begin
 
 BUY, SELL = wire.Side.SIDE_BUY, wire.Side.SIDE_SELL
 SELF = wire.UserFilter.USER_FILTER_SELF
 
 
 @pytest.fixture
-def world() -> Connection:
-    found = connect(Simulation(load_scenario("quickstart")))
-    found.simulation.control("preset.set", "", {"name": "ideal"})
+def world() -> Desk:
+    found = begin()
+    found.preset("ideal")
     return found
 
 
-def owner(world: Connection) -> Firm:
-    return firm(world.simulation)
-
-
-def account(world: Connection, user: int) -> str:
-    return owner(world).users[user].account
-
-
-def rest(world: Connection, user: int = 0) -> Http:
-    return world.exchange(owner(world), owner(world).users[user].name)
-
-
-def rpc(world: Connection, user: int = 0) -> Rpc:
-    return world.rpc(owner(world), owner(world).users[user].name)
-
-
-def combo(world: Connection) -> str:
+def combo(world: Desk) -> str:
     legs = [wire.ComboLeg(symbol=name, side=BUY) for name in retail.symbols(world, 2)]
-    answer = rpc(world).call("ComboAPI.CreateCombo", wire.CreateComboRequest(legs=legs))
-    symbol: str = answer.combo.id
-    return symbol
+    answer = world.rpc_trader().call("ComboAPI.CreateCombo", wire.CreateComboRequest(legs=legs))
+    return answer.combo.id
 
 
-def ask(world: Connection, symbol: str) -> str:
+def ask(world: Desk, symbol: str) -> str:
     request = wire.CreateRFQRequest(
-        symbol=symbol, qty_decimal="10", rest_remainder=False, account=account(world, 0)
+        symbol=symbol, qty_decimal="10", rest_remainder=False, account=world.account(0)
     )
-    answer = rpc(world).call("RFQAPI.CreateRFQ", request)
-    rfq_id: str = answer.rfq_id
-    return rfq_id
+    answer = world.rpc_trader().call("RFQAPI.CreateRFQ", request)
+    return answer.rfq_id
 
 
-def quote(world: Connection, rfq: str, buy: str = "0.615", sell: str = "0.585") -> str:
+def quote(world: Desk, rfq: str, buy: str = "0.615", sell: str = "0.585") -> str:
     request = wire.CreateQuoteRequest(
-        rfq_id=rfq, buy_price=buy, sell_price=sell, rest_remainder=False, account=account(world, 1)
+        rfq_id=rfq, buy_price=buy, sell_price=sell, rest_remainder=False, account=world.account(1)
     )
-    quote_id: str = rpc(world, 1).call("RFQAPI.CreateQuote", request).quote_id
-    return quote_id
+    return world.rpc_trader(1).call("RFQAPI.CreateQuote", request).quote_id
 
 
 def events(stream: Any) -> list[str]:
@@ -72,25 +50,25 @@ def events(stream: Any) -> list[str]:
     ]
 
 
-def by_rest(world: Connection, symbol: str) -> None:
-    asker, maker = rest(world), rest(world, 1)
+def by_rest(world: Desk, symbol: str) -> None:
+    asker, maker = world.trader(), world.trader(1)
     body = {"symbol": symbol, "restRemainder": False, "qtyDecimal": "10"}
-    rfq = asker.post("/v1/rfqs", json=body | {"account": account(world, 0)}).json()["rfqId"]
+    rfq = asker.send("/v1/rfqs", body | {"account": world.account(0)}, "rfqId")
     prices = {"buyPrice": "0.615", "sellPrice": "0.585", "restRemainder": False}
-    offered = {"rfqId": rfq, **prices, "account": account(world, 1)}
-    made = maker.post("/v1/rfqs/quotes", json=offered).json()["quoteId"]
+    offered = {"rfqId": rfq, **prices, "account": world.account(1)}
+    made = maker.send("/v1/rfqs/quotes", offered, "quoteId")
     path = f"/v1/rfqs/{rfq}/quotes/{made}"
     assert asker.request("PUT", f"{path}/accept", json={"acceptedSide": "SIDE_BUY"}).status == 200
     assert maker.request("PUT", f"{path}/confirm", json={}).status == 200
 
 
-def by_rpc(world: Connection, symbol: str) -> None:
+def by_rpc(world: Desk, symbol: str) -> None:
     rfq = ask(world, symbol)
     made = quote(world, rfq)
     accepted = wire.AcceptQuoteRequest(rfq_id=rfq, quote_id=made, accepted_side=BUY)
-    rpc(world).call("RFQAPI.AcceptQuote", accepted)
+    world.rpc_trader().call("RFQAPI.AcceptQuote", accepted)
     confirmed = wire.ConfirmQuoteRequest(rfq_id=rfq, quote_id=made)
-    rpc(world, 1).call("RFQAPI.ConfirmQuote", confirmed)
+    world.rpc_trader(1).call("RFQAPI.ConfirmQuote", confirmed)
 
 
 @pytest.mark.observed("rfqs.exchange")
@@ -100,30 +78,30 @@ def test_rest_and_grpc_make_the_same_deal_and_tell_it_alike() -> None:
     """
     seen = []
     for deal in (by_rest, by_rpc):
-        one = connect(Simulation(load_scenario("quickstart")))
-        one.simulation.control("preset.set", "", {"name": "ideal"})
+        one = begin()
+        one.preset("ideal")
         streams = [
-            rpc(one, user).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
+            one.rpc_trader(user).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
             for user in (0, 1)
         ]
         symbol = combo(one)
         deal(one, symbol)
         one.advance("1s")
-        own = rpc(one).call("RFQAPI.GetQuotes", wire.GetQuotesRequest(rfq_user_filter=SELF))
+        own = one.rpc_trader().call("RFQAPI.GetQuotes", wire.GetQuotesRequest(rfq_user_filter=SELF))
         shown = [
-            rest(one).get("/v1/rfqs/quotes", params={"rfqUserFilter": "USER_FILTER_SELF"}).json(),
-            rest(one, 1).get("/v1/rfqs/quotes", params={"userFilter": "USER_FILTER_SELF"}).json(),
-            rest(one).get("/v1/rfqs").json(),
-            rest(one).get("/v1/rfqs/trades").json(),
-            rest(one).get("/v1/combos", params={"symbol": symbol}).json(),
+            one.trader().read("/v1/rfqs/quotes", rfqUserFilter="USER_FILTER_SELF"),
+            one.trader(1).read("/v1/rfqs/quotes", userFilter="USER_FILTER_SELF"),
+            one.trader().read("/v1/rfqs"),
+            one.trader().read("/v1/rfqs/trades"),
+            one.trader().read("/v1/combos", symbol=symbol),
         ]
         (row,), (read,) = shown[0]["quotes"], own.quotes
         assert (row["id"], row["buyPrice"], row["sellPrice"]) == (read.id, "0.615", "0.585")
         assert (read.accepted_side, read.buy_qty_decimal) == (BUY, "10")
         (trade,) = shown[3]["trades"]
         assert (trade["price"], trade["aggressorSide"]) == ("0.615", "SIDE_BUY")
-        positions = one.simulation.exchange.trading.positions
-        nets = [positions.get(account(one, user), symbol) for user in (0, 1)]
+        positions = one.trading.positions
+        nets = [positions.get(one.account(user), symbol) for user in (0, 1)]
         assert [found.net for found in nets if found] == [1000, -1000]
         seen.append((shown, [events(stream) for stream in streams]))
     assert seen[0] == seen[1]
@@ -131,28 +109,28 @@ def test_rest_and_grpc_make_the_same_deal_and_tell_it_alike() -> None:
     assert seen[0][1] == [[*public, "rfq_trade", "quote_executed"]] * 2
 
 
-def test_a_further_quote_keeps_its_id_here(world: Connection) -> None:
+def test_a_further_quote_keeps_its_id_here(world: Desk) -> None:
     rfq = ask(world, combo(world))
     first = quote(world, rfq)
     world.advance("1s")
     assert quote(world, rfq, buy="0.6") == first
-    (row,) = rest(world, 1).get("/v1/rfqs/quotes", params={"rfqId": rfq}).json()["quotes"]
+    (row,) = world.trader(1).read("/v1/rfqs/quotes", "quotes", rfqId=rfq)
     assert (row["buyPrice"], row["status"]) == ("0.60", "QUOTE_STATUS_ACTIVE")
     assert row["createdTime"] < row["updatedTime"]
 
 
-def test_the_orders_of_a_quote_are_in_drop_copy_and_trade_capture(world: Connection) -> None:
+def test_the_orders_of_a_quote_are_in_drop_copy_and_trade_capture(world: Desk) -> None:
     symbol = combo(world)
-    copies = rpc(world).stream(
+    copies = world.rpc_trader().stream(
         "DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest()
     )
-    captured = rpc(world).stream(
+    captured = world.rpc_trader().stream(
         "DropCopyAPI.CreateTradeCaptureReportSubscription",
         wire.CreateTradeCaptureReportSubscriptionRequest(),
     )
     by_rpc(world, symbol)
     world.advance("1s")
-    read = rpc(world).call("RFQAPI.GetQuotes", wire.GetQuotesRequest(rfq_user_filter=SELF))
+    read = world.rpc_trader().call("RFQAPI.GetQuotes", wire.GetQuotesRequest(rfq_user_filter=SELF))
     (row,) = read.quotes
     fills = {
         execution.order.id: (execution.order.side, execution.last_px, execution.last_shares)
@@ -168,13 +146,13 @@ def test_the_orders_of_a_quote_are_in_drop_copy_and_trade_capture(world: Connect
     assert kinds == {wire.TradeType.TRADE_TYPE_REQUEST_FOR_QUOTE}
 
 
-def test_hosts_share_requests_and_a_retail_maker_fills_a_firm(world: Connection) -> None:
+def test_hosts_share_requests_and_a_retail_maker_fills_a_firm(world: Desk) -> None:
     symbol = combo(world)
     rfq = ask(world, symbol)
-    stream = rpc(world, 1).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
+    stream = world.rpc_trader(1).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
     made = retail.quote(world, rfq).json()["quoteId"]
     accepted = wire.AcceptQuoteRequest(rfq_id=rfq, quote_id=made, accepted_side=SELL)
-    rpc(world).call("RFQAPI.AcceptQuote", accepted)
+    world.rpc_trader().call("RFQAPI.AcceptQuote", accepted)
     assert retail.confirm(world, made).status == 200
     world.advance("1s")
     assert retail.position(world, retail.QUOTES, symbol) == 10
@@ -182,31 +160,31 @@ def test_hosts_share_requests_and_a_retail_maker_fills_a_firm(world: Connection)
     assert events(stream) == ["rfq_closed", "rfq_trade"]
 
 
-def test_who_asks_needs_a_participant_and_its_own_account(world: Connection) -> None:
+def test_who_asks_needs_a_participant_and_its_own_account(world: Desk) -> None:
     symbol = combo(world)
     body = {"symbol": symbol, "restRemainder": False, "qtyDecimal": "10"}
-    assert world.exchange(owner(world)).post("/v1/rfqs", json=body).status == 403
-    assert rest(world).post("/v1/rfqs", json=body).status == 400
-    other = body | {"account": account(world, 1)}
-    assert rest(world).post("/v1/rfqs", json=other).status == 403
-    assert rest(world).get("/v1/combos").status == 400
-    assert rest(world).get("/v1/rfqs").json()["rfqs"] == []
+    assert world.partner.post("/v1/rfqs", json=body).status == 403
+    assert world.trader().post("/v1/rfqs", json=body).status == 400
+    other = body | {"account": world.account(1)}
+    assert world.trader().post("/v1/rfqs", json=other).status == 403
+    assert world.trader().get("/v1/combos").status == 400
+    assert world.trader().read("/v1/rfqs", "rfqs") == []
 
 
-def test_the_stream_stays_open_with_messages_that_name_no_event(world: Connection) -> None:
-    stream = rpc(world).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
+def test_the_stream_stays_open_with_messages_that_name_no_event(world: Desk) -> None:
+    stream = world.rpc_trader().stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
     world.advance("61s")
     assert events(stream) == ["heartbeat"] * 2 and stream.end is None
 
 
 @pytest.mark.parametrize("moved", ["SUSPENDED", "HALTED"])
 def test_a_halt_before_the_orders_are_due_ends_the_quote_without_any(
-    world: Connection, moved: str
+    world: Desk, moved: str
 ) -> None:
     symbol = combo(world)
     by_rpc(world, symbol)
-    operate(world, "instrument.state", symbol, state=moved)
+    world.operate("instrument.state", symbol, state=moved)
     world.advance("1s")
-    (row,) = rest(world, 1).get("/v1/rfqs/quotes?userFilter=USER_FILTER_SELF").json()["quotes"]
+    (row,) = world.trader(1).read("/v1/rfqs/quotes?userFilter=USER_FILTER_SELF", "quotes")
     assert row["status"] == "QUOTE_STATUS_DELETED" and row.get("creatorOrderId") is None
-    assert rest(world, 1).get("/v1/rfqs/trades").json()["trades"] == []
+    assert world.trader(1).read("/v1/rfqs/trades", "trades") == []

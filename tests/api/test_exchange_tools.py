@@ -12,9 +12,8 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_exchange import FINE, NOW, caller, limit, small_exchange
+from small_exchange import FINE, NOW, small_exchange
 
-from sim.api.exchange.orders import insert_order
 from sim.api.pipeline.paging import PAGE_MAX, offset_of, page_length, page_of, token_of
 from sim.api.rendering.exchange_books import book_message
 from sim.api.reports.csv_writer import CHUNK_ROWS, csv_chunks
@@ -32,7 +31,7 @@ from sim.api.reports.where_clause import (
 )
 from sim.contract.messages import exchange_v1 as wire
 from sim.contract.messages.exchange_v1 import FilterOperator
-from sim.core.model.enums import InstrumentState, Side
+from sim.core.model.enums import InstrumentState
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import parse_instant
 from tests.wide_numbers import wide
@@ -232,8 +231,8 @@ def test_the_header_comes_once_and_a_chunk_holds_a_bounded_number_of_rows() -> N
 def test_a_streamed_book_shows_levels_or_single_orders_and_scales_only_when_asked_for() -> None:
     exchange = small_exchange()
     for qty in (10, 20):
-        insert_order(exchange, caller(exchange), limit(Side.BUY, 400, qty, FINE))
-    insert_order(exchange, caller(exchange), limit(Side.BUY, 395, 30, FINE))
+        exchange.ann.buy(400, qty, FINE)
+    exchange.ann.buy(395, 30, FINE)
     book, stats = exchange.trading.book(FINE), exchange.trading.stats(FINE)
     levels = book_message(book, InstrumentState.OPEN, stats, NOW, depth=1)
     assert [(entry.px, entry.qty) for entry in levels.bids] == [

@@ -8,11 +8,9 @@ from decimal import Decimal
 
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound, Refusal
-from sim.run.client.client import Connection, connect
 from tests.api import test_exchange_funding as funding
-from tests.journeys import enter, quiet, trader
+from tests.kit import Desk, begin
 
 SOURCES = """
 name: sources
@@ -28,26 +26,24 @@ world:
 
 
 @pytest.fixture
-def world() -> Connection:
-    return connect(Simulation(load_scenario(SOURCES)))
+def world() -> Desk:
+    return begin(SOURCES)
 
 
-def dollars(world: Connection) -> Decimal:
-    asked = {"name": funding.account(world), "currency": "USD"}
-    found = trader(world).post("/v1/positions/balance", json=asked).json()["balance"]
+def dollars(world: Desk) -> Decimal:
+    asked = {"name": world.account(), "currency": "USD"}
+    found = world.trader().send("/v1/positions/balance", asked, "balance")
     return Decimal(found)
 
 
-def transactions(world: Connection) -> list[tuple[str, str]]:
+def transactions(world: Desk) -> list[tuple[str, str]]:
     """(state, amount) of the account's transactions."""
-    params = {"accountId": funding.account(world)}
-    rows = trader(world).get("/v1/funding/transactions", params=params).json()["transactions"]
+    params = {"accountId": world.account()}
+    rows = world.trader().read("/v1/funding/transactions", "transactions", **params)
     return [(funding.short(row["transactionState"]), row["amount"]) for row in rows]
 
 
-def refused(
-    world: Connection, kind: type[Refusal], text: str, amount: str, source: str = "open"
-) -> None:
+def refused(world: Desk, kind: type[Refusal], text: str, amount: str, source: str = "open") -> None:
     """The account is not funded, and nothing of it shows."""
     before = dollars(world), transactions(world)
     with pytest.raises(kind, match=text):
@@ -57,11 +53,11 @@ def refused(
 
 
 @pytest.mark.parametrize("amount", ["100.01", "1000"])
-def test_a_source_takes_no_deposit_above_its_greatest(world: Connection, amount: str) -> None:
+def test_a_source_takes_no_deposit_above_its_greatest(world: Desk, amount: str) -> None:
     refused(world, Conflict, r"limited accepts at most 100\.00 at a time", amount, "limited")
 
 
-def test_a_deposit_of_exactly_the_greatest_and_any_withdrawal_pass(world: Connection) -> None:
+def test_a_deposit_of_exactly_the_greatest_and_any_withdrawal_pass(world: Desk) -> None:
     before = dollars(world)
     funding.fund(world, "100", source="limited")
     world.advance("5m")
@@ -73,7 +69,7 @@ def test_a_deposit_of_exactly_the_greatest_and_any_withdrawal_pass(world: Connec
     assert transactions(world) == [opening, ("COMPLETED", "100.00"), ("COMPLETED", "150.00")]
 
 
-def test_a_source_without_a_bound_takes_any_deposit(world: Connection) -> None:
+def test_a_source_without_a_bound_takes_any_deposit(world: Desk) -> None:
     before = dollars(world)
     funding.fund(world, "1000000", source="open")
     world.advance("5m")
@@ -81,19 +77,19 @@ def test_a_source_without_a_bound_takes_any_deposit(world: Connection) -> None:
 
 
 @pytest.mark.parametrize("amount", ["5", "-5"])
-def test_a_disabled_source_moves_nothing(world: Connection, amount: str) -> None:
+def test_a_disabled_source_moves_nothing(world: Desk, amount: str) -> None:
     refused(world, Conflict, "funding source shut is disabled", amount, "shut")
 
 
-def test_an_unknown_source_and_no_amount_are_refused(world: Connection) -> None:
+def test_an_unknown_source_and_no_amount_are_refused(world: Desk) -> None:
     refused(world, Refusal, "nowhere", "5", "nowhere")
     refused(world, InvalidRequest, "amount must not be zero", "0")
 
 
-def test_no_more_is_paid_out_than_an_account_can_spare(world: Connection) -> None:
+def test_no_more_is_paid_out_than_an_account_can_spare(world: Desk) -> None:
     """Money that open orders reserve stays; everything else may go, to the last cent."""
-    instrument = quiet(world.simulation)
-    placed = enter(world, instrument, "buy", 40, 100)
+    instrument = world.quiet()
+    placed = world.enter(instrument, "buy", 40, 100)
     assert placed.status == 200
     spare = dollars(world) - 40
     refused(world, Conflict, "has only .* available", f"-{spare + Decimal('0.01')}")
@@ -106,7 +102,7 @@ def test_no_more_is_paid_out_than_an_account_can_spare(world: Connection) -> Non
 # ---- refunds and decisions
 
 
-def test_only_what_came_through_a_source_and_is_complete_is_refunded(world: Connection) -> None:
+def test_only_what_came_through_a_source_and_is_complete_is_refunded(world: Desk) -> None:
     at_once = funding.fund(world, "10")
     with pytest.raises(Conflict, match="only a completed transaction through a source"):
         funding.decide(world, at_once["transaction"], state="refunded")
@@ -123,7 +119,7 @@ def test_only_what_came_through_a_source_and_is_complete_is_refunded(world: Conn
 
 
 @pytest.mark.parametrize("amount", ["0", "-1", "50.01"])
-def test_a_refund_is_above_zero_and_at_most_what_is_left(world: Connection, amount: str) -> None:
+def test_a_refund_is_above_zero_and_at_most_what_is_left(world: Desk, amount: str) -> None:
     made = funding.fund(world, "50", source="open")["transaction"]
     world.advance("5m")
     before = dollars(world), transactions(world)
@@ -139,9 +135,7 @@ def test_a_refund_is_above_zero_and_at_most_what_is_left(world: Connection, amou
         funding.decide(world, made, state="refunded")
 
 
-def test_a_deposit_that_was_spent_is_not_refunded_and_a_withdrawal_comes_back(
-    world: Connection,
-) -> None:
+def test_a_deposit_that_was_spent_is_not_refunded_and_a_withdrawal_comes_back(world: Desk) -> None:
     made = funding.fund(world, "50", source="open")["transaction"]
     world.advance("5m")
     rest = funding.fund(world, f"-{dollars(world) - 20}", source="open")["transaction"]

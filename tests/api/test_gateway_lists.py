@@ -20,9 +20,10 @@ from sim.api.gateway.live_views import listed, market_view
 from sim.api.gateway.market_index import market_index
 from sim.contract.messages.gateway_v1 import Event, Market
 from sim.core.model.refusals import Refusal
-from sim.run.client.client import connect
+from tests.kit import Desk
 
 SCENARIO = 'name: lists\nextends: quickstart\nlimits: {public: "off"}\nworld: {games: 24}\n'
+Test = Callable[[Any], bool]
 EVENT_ORDERS: dict[str, Callable[[Event], Any]] = {
     "volume": lambda event: event.volume,
     "volume24hr": lambda event: event.volume_24hr,
@@ -42,7 +43,7 @@ MARKET_ORDERS: dict[str, Callable[[Market], Any]] = {
     "sortOrder": lambda market: market.sort_order,
     "startDate": lambda market: market.start_date,
 }
-EVENT_TESTS: dict[str, Callable[[Event], bool]] = {
+EVENT_TESTS: dict[str, Test] = {
     "active=true": lambda event: event.active,
     "closed=true": lambda event: event.closed,
     "live=true": lambda event: event.live,
@@ -52,7 +53,7 @@ EVENT_TESTS: dict[str, Callable[[Event], bool]] = {
     "liquidityMax=5": lambda event: event.liquidity <= 5,
     "categories=crypto": lambda event: event.category == "crypto",
 }
-MARKET_TESTS: dict[str, Callable[[Market], bool]] = {
+MARKET_TESTS: dict[str, Test] = {
     "active=true": lambda market: market.active,
     "closed=false": lambda market: not market.closed,
     "volumeNumMin=0.01": lambda market: market.volume >= 0.01,
@@ -69,8 +70,8 @@ class Lists(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.simulation = Simulation(load_scenario(SCENARIO))
-        self.connection = connect(self.simulation)
-        self.games = self.simulation.exchange.reference.generated
+        self.connection = Desk(self.simulation)
+        self.games = self.connection.core.reference.generated
         self.made = self.looks = 0
 
     def attempt(self, action: str, subject: str, arguments: dict[str, object]) -> None:
@@ -154,11 +155,11 @@ class Lists(RuleBasedStateMachine):
     @rule()
     def fork(self) -> None:
         self.simulation = self.simulation.fork()
-        self.connection = connect(self.simulation)
+        self.connection = Desk(self.simulation)
 
     @invariant()
     def lists_show_what_looking_at_everything_finds(self) -> None:
-        exchange = self.simulation.exchange
+        exchange = self.connection.core
         catalogue = market_index(exchange).catalogue
         everything = [
             catalogue.event_with_markets(place)
@@ -181,7 +182,7 @@ class Lists(RuleBasedStateMachine):
         name: str,
         rows: list[Any],
         orders: dict[str, Callable[[Any], Any]],
-        tests: dict[str, Callable[[Any], bool]],
+        tests: dict[str, Test],
     ) -> None:
         """Every third order and filter, others at the next look."""
         for order, key in list(orders.items())[self.looks % 3 :: 3]:

@@ -53,28 +53,28 @@ def test_a_market_shows_its_terms_and_the_best_prices_of_both_sides(gateway: Gat
 @pytest.mark.reading("documented")
 def test_outcome_prices_follow_the_sides_while_they_are_served(gateway: GatewayWorld) -> None:
     gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.30")
-    view = market_view(gateway.sim.exchange, gateway.sim.exchange.reference.market_by_slug[WHOLE])
+    view = market_view(gateway.core, gateway.core.reference.market_by_slug[WHOLE])
     assert json.loads(view.outcome_prices) == ["0.3", "0.7"]
     assert "outcomePrices" not in market(gateway, WHOLE)  # gone since 2026-06-29
 
 
 def test_a_market_follows_trading_state_and_settlement(gateway: GatewayWorld) -> None:
     gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40", quantity=20)
-    gateway.world.advance("90m")
+    gateway.advance("90m")
     gateway.order(gateway.bob, WHOLE, SELL_YES, price="0.40", quantity=5)
     shown = market(gateway, WHOLE)
     assert (shown["volume"], shown["volume24hr"], shown["volume1yr"]) == (2, 2, 2)
     assert shown["updatedAt"] == "2026-09-08T19:30:00Z"
-    gateway.world.advance("25h")
+    gateway.advance("25h")
     later = market(gateway, WHOLE)
     assert (later["volume"], later["volume24hr"], later["volume1wk"]) == (2, 0, 2)
-    gateway.control("instrument.state", WHOLE, state="HALTED")
+    gateway.operate("instrument.state", WHOLE, state="HALTED")
     assert (market(gateway, WHOLE)["exchangeStatus"], market(gateway, WHOLE)["status"]) == (
         "HALTED",
         "MARKET_STATUS_HALTED",
     )
     assert gateway.gateway.get(f"/v1/markets/{WHOLE}/settlement").status == 404
-    gateway.control("instrument.settle", WHOLE, price="1")
+    gateway.operate("instrument.settle", WHOLE, price="1")
     settled = market(gateway, WHOLE)
     assert (settled["active"], settled["closed"], settled["status"]) == (
         False,
@@ -82,7 +82,7 @@ def test_a_market_follows_trading_state_and_settlement(gateway: GatewayWorld) ->
         "MARKET_STATUS_RESOLVED",
     )
     assert [side["price"] for side in settled["marketSides"]] == ["1", "0"]  # type: ignore[attr-defined]
-    assert gateway.gateway.get(f"/v1/markets/{WHOLE}/settlement").json() == {
+    assert gateway.gateway.read(f"/v1/markets/{WHOLE}/settlement") == {
         "slug": WHOLE,
         "settlement": 1,
     }
@@ -100,14 +100,14 @@ def trade(gateway: GatewayWorld, contracts: int) -> None:
 def test_a_trade_counts_until_its_hour_is_a_day_a_week_a_month_and_a_year_old(
     gateway: GatewayWorld,
 ) -> None:
-    start = gateway.sim.now
+    start = gateway.now
     assert start % HOUR == 0
     for wait, contracts in ((0, 2), (HOUR - 1, 20), (1, 200)):
-        gateway.world.advance_to(gateway.sim.now + wait)
+        gateway.advance_to(gateway.now + wait)
         trade(gateway, contracts)
     for days, name in zip((1, 7, 30, 365), VOLUMES[1:], strict=True):
         for late, dollars in ((-1, 111), (0, 100), (HOUR - 1, 100), (HOUR, 0)):
-            gateway.world.advance_to(start + days * DAY + late)
+            gateway.advance_to(start + days * DAY + late)
             shown = market(gateway, WHOLE)
             assert (shown["volume"], shown[name]) == (111, dollars), (name, late)
 
@@ -118,26 +118,26 @@ def test_a_volume_follows_busts_and_goes_back_in_time(gateway: GatewayWorld) -> 
         return {found[name] for name in VOLUMES}
 
     def bust() -> None:
-        trades = gateway.sim.exchange.trading.trades
-        gateway.control("trade.bust", trades[len(trades) - 1].id)
+        trades = gateway.trading.trades
+        gateway.operate("trade.bust", trades[len(trades) - 1].id)
 
     assert shown() == {0}
-    gateway.sim.snapshot("none")
+    gateway.simulation.snapshot("none")
     trade(gateway, 2)
     assert shown() == {1}
-    gateway.sim.snapshot("one")
+    gateway.simulation.snapshot("one")
     trade(gateway, 20)
     assert shown() == {11}
-    gateway.sim.restore("one")
+    gateway.simulation.restore("one")
     trade(gateway, 100)
     assert shown() == {51}, "as many trades as before, but another last one"
-    gateway.sim.restore("one")
+    gateway.simulation.restore("one")
     assert shown() == {1}
     bust()
     assert shown() == {0}
-    gateway.sim.restore("none")
+    gateway.simulation.restore("none")
     assert shown() == {0}
-    gateway.sim.restore("one")
+    gateway.simulation.restore("one")
     assert shown() == {1}
     trade(gateway, 200)
     trade(gateway, 40)
@@ -146,7 +146,7 @@ def test_a_volume_follows_busts_and_goes_back_in_time(gateway: GatewayWorld) -> 
     assert shown() == {101}
     trade(gateway, 60)
     assert shown() == {131}
-    gateway.world.advance("48h")
+    gateway.advance("48h")
     bust()
     trade(gateway, 8)
     assert [market(gateway, WHOLE)[name] for name in VOLUMES] == [105, 4, 105, 105, 105]
@@ -154,7 +154,7 @@ def test_a_volume_follows_busts_and_goes_back_in_time(gateway: GatewayWorld) -> 
 
 @pytest.mark.spec("S4.1-11")
 def test_markets_are_found_by_number_and_unknown_ones_are_not(gateway: GatewayWorld) -> None:
-    assert gateway.gateway.get("/v1/market/id/12").json()["market"]["slug"] == FINE
+    assert gateway.gateway.read("/v1/market/id/12", "market", "slug") == FINE
     for path in ("/v1/market/id/99", "/v1/market/slug/nobody", "/v1/markets/nobody/settlement"):
         assert gateway.gateway.get(path).status == 404
     assert gateway.gateway.get("/v1/market/id/eleven").status == 400
@@ -194,10 +194,10 @@ def test_a_list_of_markets_passes_every_filter(
     gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40")
     gateway.order(gateway.bob, WHOLE, SELL_YES, price="0.40")
     gateway.order(gateway.ann, FINE, BUY_YES, price="0.20", quantity=10)
-    gateway.sim.exchange.incentives.add(
+    gateway.core.incentives.add(
         Period(program_id="p", symbol=WHOLE, start=0, created=0, reward_pool=1, target_size=20_000)
     )
-    gateway.control("instrument.state", FINE, state="CLOSED")
+    gateway.operate("instrument.state", FINE, state="CLOSED")
     answer = gateway.gateway.get("/v1/markets", params=params)
     assert [one["slug"] for one in answer.json()["markets"]] == found
 
@@ -207,11 +207,11 @@ def test_tags_are_left_out_of_a_list_when_asked_and_related_ones_lead_to_their_m
     gateway: GatewayWorld,
 ) -> None:
     """A league's tag lies below its sport's."""
-    reference = gateway.sim.exchange.reference
+    reference = gateway.core.reference
     reference.markets[0].tags = reference.tags_of("nba")
-    plain = gateway.gateway.get("/v1/markets").json()
-    assert plain == gateway.gateway.get("/v1/markets", params={"includeTag": "true"}).json()
-    bare = gateway.gateway.get("/v1/markets", params={"includeTag": "false"}).json()
+    plain = gateway.gateway.read("/v1/markets")
+    assert plain == gateway.gateway.read("/v1/markets", includeTag="true")
+    bare = gateway.gateway.read("/v1/markets", includeTag="false")
     assert bare["markets"] == [{**market, "tags": []} for market in plain["markets"]]
     above = next(tag["parentId"] for tag in plain["markets"][0]["tags"] if tag["slug"] == "nba")
     assert above
@@ -222,11 +222,11 @@ def test_tags_are_left_out_of_a_list_when_asked_and_related_ones_lead_to_their_m
 
 @pytest.mark.spec("S2.10-1", "S2.11-1")
 def test_moments_of_reference_data_are_whole_seconds(gateway: GatewayWorld) -> None:
-    gateway.world.advance("1234ms")
+    gateway.advance("1234ms")
     gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40")
     gateway.order(gateway.bob, WHOLE, SELL_YES, price="0.40")
-    gateway.sim.exchange.games.update(GAME, home_score=1, away_score=0, ended=True)
-    gateway.control("instrument.settle", WHOLE, price="1")
+    gateway.core.games.update(GAME, home_score=1, away_score=0, ended=True)
+    gateway.operate("instrument.settle", WHOLE, price="1")
     answer = gateway.gateway.get(f"/v1/events/slug/{GAME}")
     moments = re.findall(r'"(\w+)":"(\d{4}-\d\d-\d\dT[^"]*)"', answer.body.decode())
     assert {"updatedAt", "finishedTimestamp", "exchangeSyncedAt", "startTime"} <= {
@@ -256,13 +256,11 @@ def test_a_list_is_not_sorted_by_what_its_rows_do_not_have(
         )
         assert (refused.status, refused.json()["code"]) == (400, 3), (name, direction)
     assert (
-        gateway.gateway.get(
-            path, params={"orderBy": "image" if path != "/v1/sports/teams" else "logo"}
-        ).json()
+        gateway.gateway.read(path, orderBy="image" if path != "/v1/sports/teams" else "logo")
         == plain.json()
     )
-    gateway.world.simulation.exchange.ctx.assumptions.change("gateway.order_by", "ignore")
-    assert gateway.gateway.get(path, params={"orderBy": "luck"}).json() == plain.json()
+    gateway.core.ctx.assumptions.change("gateway.order_by", "ignore")
+    assert gateway.gateway.read(path, orderBy="luck") == plain.json()
 
 
 def test_impossible_pages_are_refused(gateway: GatewayWorld) -> None:
@@ -275,7 +273,7 @@ def test_impossible_pages_are_refused(gateway: GatewayWorld) -> None:
 @pytest.mark.reading("documented")
 @pytest.mark.spec("S4.1-10", "S2.11-1")
 def test_an_event_shows_its_markets_and_how_its_game_stands(gateway: GatewayWorld) -> None:
-    before = gateway.gateway.get("/v1/events/1").json()["event"]
+    before = gateway.gateway.read("/v1/events/1", "event")
     assert (before["id"], before["period"], before["live"], before["ended"], before["score"]) == (
         1,
         "NS",
@@ -283,9 +281,9 @@ def test_an_event_shows_its_markets_and_how_its_game_stands(gateway: GatewayWorl
         False,
         None,
     )
-    gateway.sim.exchange.games.update(GAME, home_score=3, away_score=1, period="Q1", live=True)
+    gateway.core.games.update(GAME, home_score=3, away_score=1, period="Q1", live=True)
     gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40", quantity=10)
-    event = gateway.gateway.get(f"/v1/events/slug/{GAME}").json()["event"]
+    event = gateway.gateway.read(f"/v1/events/slug/{GAME}", "event")
     assert (event["period"], event["live"], event["score"], event["gameId"]) == (
         "Q1",
         True,
@@ -330,8 +328,8 @@ def test_an_event_shows_its_markets_and_how_its_game_stands(gateway: GatewayWorl
 def test_a_list_of_events_passes_every_filter(
     gateway: GatewayWorld, params: dict[str, object], found: list[str]
 ) -> None:
-    gateway.sim.exchange.games.update(GAME, live=True)
-    gateway.control("instrument.state", FINE, state="CLOSED")
+    gateway.core.games.update(GAME, live=True)
+    gateway.operate("instrument.state", FINE, state="CLOSED")
     answer = gateway.gateway.get("/v1/events", params=params)
     assert [event["slug"] for event in answer.json()["events"]] == found
 
@@ -351,14 +349,14 @@ def test_search_finds_every_word(
     gateway: GatewayWorld, params: dict[str, object], found: list[str]
 ) -> None:
     assert [
-        event["slug"] for event in gateway.gateway.get("/v1/search", params=params).json()["events"]
+        event["slug"] for event in gateway.gateway.read("/v1/search", "events", **params)
     ] == found
 
 
 def test_a_game_is_upcoming_until_it_begins(gateway: GatewayWorld) -> None:
-    start = gateway.sim.now + HOUR
+    start = gateway.now + HOUR
     for at, found in ((start - 1, [GAME]), (start, [])):
-        gateway.world.advance_to(at)
+        gateway.advance_to(at)
         answer = gateway.gateway.get(
             "/v1/search", params={"query": "celtics", "status": "upcoming"}
         )
@@ -367,31 +365,28 @@ def test_a_game_is_upcoming_until_it_begins(gateway: GatewayWorld) -> None:
 
 def test_leagues_sports_and_tags_lead_to_their_events(gateway: GatewayWorld) -> None:
     for path in ("/v2/leagues/nba/events", "/v2/sports/basketball/events"):
-        answer = gateway.gateway.get(path).json()
+        answer = gateway.gateway.read(path)
         assert (
             answer["type"],
             answer["section"],
             [event["slug"] for event in answer["events"]],
         ) == ("sport", "general", [GAME])
-    assert (
-        gateway.gateway.get("/v2/leagues/nba/events", params={"type": "futures"}).json()["events"]
-        == []
-    )
+    assert gateway.gateway.read("/v2/leagues/nba/events", "events", type="futures") == []
     assert [
-        event["slug"] for event in gateway.gateway.get("/v2/tags/politics/events").json()["events"]
+        event["slug"] for event in gateway.gateway.read("/v2/tags/politics/events", "events")
     ] == [ELECTION]
     assert gateway.gateway.get("/v2/leagues/nba/events", params={"type": "odd"}).status == 400
 
 
 def test_price_history_has_points_from_the_first_trade_on(gateway: GatewayWorld) -> None:
     for wait, price in (("30s", "0.40"), ("90s", "0.55")):
-        gateway.world.advance(wait)
+        gateway.advance(wait)
         gateway.order(gateway.ann, WHOLE, BUY_YES, price=price, quantity=1)
         gateway.order(gateway.bob, WHOLE, SELL_YES, price=price, quantity=1)
-    gateway.world.advance("1m")
-    answer = gateway.gateway.get(
-        "/v1/price-history", params={"symbol": WHOLE, "fixedInterval": "INTERVAL_1H", "fidelity": 1}
-    ).json()
+    gateway.advance("1m")
+    answer = gateway.gateway.read(
+        "/v1/price-history", symbol=WHOLE, fixedInterval="INTERVAL_1H", fidelity=1
+    )
     start = 1_788_890_400
     assert answer["history"] == [
         {"timestamp": start + 60, "longPrice": 0.4, "shortPrice": 0.6},
@@ -404,16 +399,12 @@ def test_price_history_has_points_from_the_first_trade_on(gateway: GatewayWorld)
         "fidelity": 1,
     }
     assert (
-        len(
-            gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, **window}).json()[
-                "history"
-            ]
-        )
+        len(gateway.gateway.read("/v1/price-history", "history", **{"symbol": WHOLE, **window}))
         == 1
     )
-    assert gateway.gateway.get(
-        "/v1/price-history", params={"symbol": "nobody", **window}
-    ).json() == {"history": []}
+    assert gateway.gateway.read("/v1/price-history", **{"symbol": "nobody", **window}) == {
+        "history": []
+    }
     assert (
         gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, "fidelity": 1}).status
         == 400
@@ -430,21 +421,21 @@ def test_a_busted_trade_leaves_the_price_history(gateway: GatewayWorld) -> None:
     for price in ("0.40", "0.55"):
         gateway.order(gateway.ann, WHOLE, BUY_YES, price=price, quantity=1)
         gateway.order(gateway.bob, WHOLE, SELL_YES, price=price, quantity=1)
-        gateway.world.advance("1m")
-    trades = gateway.sim.exchange.trading.trades
+        gateway.advance("1m")
+    trades = gateway.trading.trades
     for left in ([0.4, 0.55, 0.55], [0.4, 0.4, 0.4], []):
         asked = {"symbol": WHOLE, "fixedInterval": "INTERVAL_1H", "fidelity": 1}
-        points = gateway.gateway.get("/v1/price-history", params=asked).json()["history"]
+        points = gateway.gateway.read("/v1/price-history", "history", **asked)
         assert [point["longPrice"] for point in points] == left
         if left:
-            gateway.control("trade.bust", trades[len(trades) - 1 if 0.55 in left else 0].id)
+            gateway.operate("trade.bust", trades[len(trades) - 1 if 0.55 in left else 0].id)
 
 
 def test_a_player_of_no_team_has_none(gateway: GatewayWorld) -> None:
     subject = Subject(id=77, display_name="Ada Ray", description="politics")
-    gateway.sim.exchange.reference.subjects.append(subject)
+    gateway.core.reference.subjects.append(subject)
     asked = {"filters.id": 77}
-    (player,) = gateway.gateway.get("/v1/sports/players", params=asked).json()["players"]
+    (player,) = gateway.gateway.read("/v1/sports/players", "players", **asked)
     assert (player["name"], player["league"], player["teamId"]) == ("Ada Ray", "politics", 0)
 
 
@@ -465,8 +456,8 @@ def test_price_history_has_ten_thousand_points_at_most(
 ) -> None:
     gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40", quantity=1)
     gateway.order(gateway.bob, WHOLE, SELL_YES, price="0.40", quantity=1)
-    gateway.world.advance("240h")
-    now = gateway.world.simulation.now // 1_000_000_000
+    gateway.advance("240h")
+    now = gateway.now // 1_000_000_000
     asked = {
         "symbol": WHOLE,
         "fidelity": 1,
@@ -493,7 +484,7 @@ def test_each_interval_reaches_as_far_back_as_its_name_says(gateway: GatewayWorl
         return [point["timestamp"] for point in answer.json()["history"]]
 
     def reaches(symbol: str, interval: str, hours: int) -> None:
-        now = gateway.world.simulation.now // 1_000_000_000
+        now = gateway.now // 1_000_000_000
         assert stamps(symbol, interval) == [
             second for second in range(now - hours * 3600, now + 1) if second % 3600 == 0
         ], interval
@@ -501,19 +492,19 @@ def test_each_interval_reaches_as_far_back_as_its_name_says(gateway: GatewayWorl
     for symbol in (WHOLE, FINE):
         gateway.order(gateway.ann, symbol, BUY_YES, price="0.40", quantity=1)
         gateway.order(gateway.bob, symbol, SELL_YES, price="0.40", quantity=1)
-    began = gateway.world.simulation.now // 1_000_000_000
-    gateway.world.advance("30m")
+    began = gateway.now // 1_000_000_000
+    gateway.advance("30m")
     assert len(stamps(WHOLE, "INTERVAL_LIVE", 1)) == 31, "an hour, which the trade is younger than"
-    gateway.world.advance("30m")
+    gateway.advance("30m")
     assert len(stamps(WHOLE, "INTERVAL_LIVE", 1)) == 61, "the game begins just now"
-    gateway.world.advance("3h")
+    gateway.advance("3h")
     assert stamps(WHOLE, "INTERVAL_LIVE") == [
         second for second in range(began + 3600, began + 4 * 3600 + 1) if second % 3600 == 0
     ]
     reaches(FINE, "INTERVAL_LIVE", 1)
     reaches(WHOLE, "INTERVAL_1H", 1)
     for days in (2, 9, 30):
-        gateway.world.advance(f"{days}d")
+        gateway.advance(f"{days}d")
         for symbol in (WHOLE, FINE):
             reaches(symbol, "INTERVAL_6H", 6)
             reaches(symbol, "INTERVAL_1D", 24)
@@ -522,7 +513,7 @@ def test_each_interval_reaches_as_far_back_as_its_name_says(gateway: GatewayWorl
             if days > 9:
                 reaches(symbol, "INTERVAL_1M", 30 * 24)
     latest = stamps(WHOLE, "INTERVAL_1H", 1)[-1]
-    gateway.world.advance("59.999999999s")
+    gateway.advance("59.999999999s")
     assert stamps(WHOLE, "INTERVAL_1H", 1)[-1] == latest, "the next minute is not yet"
     window = {"timestamp.startTimestamp": 0, "timestamp.endTimestamp": 2**40, "fidelity": 10**6}
     every = gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, **window})

@@ -9,24 +9,25 @@ import pytest
 from sim import Simulation, load_scenario
 from sim.core.market_data.assets import PRICE_SCALE, Asset
 from sim.kernel.instants import NS_PER_S
-from sim.run.client.client import Connection, Response, connect
+from sim.run.client.client import Response
+from tests.kit import Desk, begin
 
 SEEDED = "crypto:test-seeded"
 DAY = 86_400
 
 
 @pytest.fixture
-def prices() -> Connection:
+def prices() -> Desk:
     """A world that knows one more asset, which has ticked each second for two hundred days."""
     sim = Simulation(load_scenario("quickstart"))
     sim.exchange.assets.add(
         Asset(id=SEEDED, price=60_000 * PRICE_SCALE, since=sim.now // NS_PER_S - 200 * DAY)
     )
-    return connect(sim)
+    return Desk(sim)
 
 
 def ask(
-    world: Connection,
+    world: Desk,
     assets: object = SEEDED,
     bucket: str = "1M",
     start: int | None = 0,
@@ -39,19 +40,19 @@ def ask(
     )
 
 
-def series(world: Connection, **given: Any) -> dict[str, Any]:
+def series(world: Desk, **given: Any) -> dict[str, Any]:
     answer = ask(world, **given)
     assert answer.status == 200, answer
     (found,) = answer.json()["series"]
     return dict(found)
 
 
-def now(world: Connection) -> int:
-    return world.simulation.now // NS_PER_S
+def now(world: Desk) -> int:
+    return world.now // NS_PER_S
 
 
 @pytest.mark.spec("S2.2-2", "S2.2-4", "S4.1-5")
-def test_a_series_says_what_it_covers_in_json_numbers(prices: Connection) -> None:
+def test_a_series_says_what_it_covers_in_json_numbers(prices: Desk) -> None:
     found = series(prices, start=now(prices) - 125)
     assert found["asset"] == {"assetClass": "ASSET_CLASS_CRYPTO", "symbol": "test-seeded"}
     assert (found["currency"], found["bucket"]) == ("USD", "ASSET_PRICE_BUCKET_1M")
@@ -78,7 +79,7 @@ def test_a_series_says_what_it_covers_in_json_numbers(prices: Connection) -> Non
     ],
 )
 def test_every_bucket_is_dense_ascending_and_at_most_3600_long(
-    prices: Connection, bucket: str, width: int
+    prices: Desk, bucket: str, width: int
 ) -> None:
     prices.advance("7s")
     found = series(prices, bucket=bucket, start=0)
@@ -105,9 +106,7 @@ def test_every_bucket_is_dense_ascending_and_at_most_3600_long(
         ("1H", 3600, 3600),
     ],
 )
-def test_a_past_end_is_aligned_up(
-    prices: Connection, bucket: str, ago: int, effective: int
-) -> None:
+def test_a_past_end_is_aligned_up(prices: Desk, bucket: str, ago: int, effective: int) -> None:
     """R13."""
     at = now(prices)  # a whole hour
     assert series(prices, bucket=bucket, start=at - 7200, end=at - ago)["to"] == at - effective
@@ -116,7 +115,7 @@ def test_a_past_end_is_aligned_up(
 @pytest.mark.spec("S4.1-3", "S4.1-5")
 @pytest.mark.parametrize(("bucket", "end"), [("1S", 10), ("1M", 60), ("1D", DAY)])
 def test_the_first_second_of_1970_is_a_past_end_and_no_unset_one(
-    prices: Connection, bucket: str, end: int
+    prices: Desk, bucket: str, end: int
 ) -> None:
     found = series(prices, bucket=bucket, start=0, end=1)
     assert (found["from"], found["to"], found["candles"]) == (0, end, [])
@@ -125,7 +124,7 @@ def test_the_first_second_of_1970_is_a_past_end_and_no_unset_one(
 @pytest.mark.spec("S4.1-3")
 @pytest.mark.parametrize("later", [None, 0, 1, 10**9])
 def test_no_end_or_a_future_one_means_now_with_the_running_bucket(
-    prices: Connection, later: int | None
+    prices: Desk, later: int | None
 ) -> None:
     """R13."""
     prices.advance("90s")
@@ -136,7 +135,7 @@ def test_no_end_or_a_future_one_means_now_with_the_running_bucket(
     assert found["candles"][-1]["tickCount"] == now(prices) % 60 + 1
 
 
-def test_a_past_end_leaves_out_the_bucket_that_begins_there(prices: Connection) -> None:
+def test_a_past_end_leaves_out_the_bucket_that_begins_there(prices: Desk) -> None:
     at = now(prices)
     found = series(prices, start=at - 300, end=at - 60)
     assert [candle["timestamp"] for candle in found["candles"]] == [
@@ -149,7 +148,7 @@ def test_a_past_end_leaves_out_the_bucket_that_begins_there(prices: Connection) 
 
 @pytest.mark.spec("S4.1-1", "S4.1-4", "S4.1-6")
 def test_distinct_assets_get_one_series_each_by_symbol_and_unknown_ones_no_candles(
-    prices: Connection,
+    prices: Desk,
 ) -> None:
     answer = ask(
         prices, assets=["crypto:zz-unknown", SEEDED, SEEDED], start=now(prices) - 60
@@ -179,13 +178,13 @@ def test_distinct_assets_get_one_series_each_by_symbol_and_unknown_ones_no_candl
         {"start": None},
     ],
 )
-def test_what_is_no_request_is_refused(prices: Connection, given: dict[str, Any]) -> None:
+def test_what_is_no_request_is_refused(prices: Desk, given: dict[str, Any]) -> None:
     answer = ask(prices, **given)
     assert (answer.status, answer.json()["code"]) == (400, 3)
 
 
 @pytest.mark.spec("S2.2-4")
-def test_seconds_without_a_tick_carry_the_close_forward(prices: Connection) -> None:
+def test_seconds_without_a_tick_carry_the_close_forward(prices: Desk) -> None:
     start = now(prices)
     for wait, price in (("0s", "100.5"), ("3s", "102"), ("0s", "101"), ("2s", "99.25")):
         prices.advance(wait)
@@ -217,7 +216,7 @@ def test_prices_move_alike_before_and_after_the_start() -> None:
     """A client that reads history cannot tell from the candles when the run began."""
     ratios = []
     for seed in range(1, 7):
-        world = connect(Simulation(load_scenario("quickstart"), seed=seed))
+        world = begin(seed=seed)
         start = now(world)
         world.advance("2h")
         for asset in ("crypto:btc", "crypto:eth", "crypto:sol"):

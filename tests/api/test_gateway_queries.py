@@ -6,125 +6,28 @@ The world is one evening in which something of everything has happened; nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 from evening import Evening, Row, some
+from gateway_filters import EVENT_KEYS, LISTS, ordered, parents, slugs, slugs_of_tags, tags, text
 
 from sim.core.model.enums import Side
 from sim.kernel.instants import NS_PER_S, parse_instant
 
 
-def tags(row: Row) -> set[int]:
-    return {int(tag["id"]) for tag in row["tags"]}
-
-
-def parents(row: Row) -> set[int]:
-    return tags(row) | {tag["parentId"] for tag in row["tags"]}
-
-
-def slugs_of_tags(row: Row) -> set[str]:
-    return {tag["slug"] for tag in row["tags"]}
-
-
-def text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def low(field: str) -> tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]:
-    return (
-        lambda row: row[field],
-        lambda row, value: row[field] is not None and row[field] >= value,
-    )
-
-
-def high(field: str) -> tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]:
-    return (
-        lambda row: row[field],
-        lambda row, value: row[field] is not None and row[field] <= value,
-    )
-
-
-def same(field: str) -> tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]:
-    return (lambda row: row[field], lambda row, value: row[field] == value)
-
-
-Filter = tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]
-EVENTS: dict[str, Filter] = {
-    **{name: same(name) for name in ("active", "closed", "featured", "live", "ended", "period")},
-    **{f"{name}Min": low(name) for name in ("liquidity", "volume")},
-    **{f"{name}Max": high(name) for name in ("liquidity", "volume")},
-    **{f"{name}Min": low(name) for name in ("startDate", "endDate", "startTime")},
-    **{f"{name}Max": high(name) for name in ("startDate", "endDate", "startTime")},
-    "finishedTimestampMin": low("finishedTimestamp"),
-    "finishedTimestampMax": high("finishedTimestamp"),
-    "id": same("id"),
-    "slug": same("slug"),
-    "gameId": same("gameId"),
-    "eventDate": same("eventDate"),
-    "excludeEventId": (lambda row: row["id"], lambda row, value: row["id"] != value),
-    "categories": same("category"),
-    "tagId": (lambda row: max(tags(row), default=None), lambda row, value: value in tags(row)),
-    "tagIds": (lambda row: min(tags(row), default=None), lambda row, value: value in tags(row)),
-    "excludeTagId": (
-        lambda row: max(tags(row), default=None),
-        lambda row, value: value not in tags(row),
-    ),
-    "tagSlug": (
-        lambda row: max(slugs_of_tags(row), default=None),
-        lambda row, value: value in slugs_of_tags(row),
-    ),
-    "teamId": (
-        lambda row: row["teams"][0]["id"] if row["teams"] else None,
-        lambda row, value: value in [team["id"] for team in row["teams"]],
-    ),
-    "sportsMarketTypes": (
-        lambda row: row["markets"][0]["sportsMarketType"] if row["markets"] else None,
-        lambda row, value: value in [market["sportsMarketType"] for market in row["markets"]],
-    ),
-    "marketTypes": (
-        lambda row: row["markets"][0]["metadata"].get("outcomeType") if row["markets"] else None,
-        lambda row, value: (
-            value in [market["metadata"].get("outcomeType") for market in row["markets"]]
-        ),
-    ),
-}
-MARKETS: dict[str, Filter] = {
-    **{name: same(name) for name in ("active", "closed", "id", "slug")},
-    **{f"{name}Min": low("volume") for name in ("volume", "volumeNum")},
-    **{f"{name}Max": high("volume") for name in ("volume", "volumeNum")},
-    **{f"{name}Min": low(name) for name in ("startDate", "endDate")},
-    **{f"{name}Max": high(name) for name in ("startDate", "endDate")},
-    "categories": same("category"),
-    "sportsMarketTypes": same("sportsMarketType"),
-    "tagId": EVENTS["tagId"],
-    "tagIds": EVENTS["tagIds"],
-}
-
-
-@pytest.mark.parametrize("name", EVENTS)
-def test_a_filter_of_events(evening: Evening, name: str) -> None:
-    of, passes = EVENTS[name]
-    values = some(evening.events, of)
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind in LISTS for name in LISTS[kind].filters]
+)
+def test_a_filter(evening: Evening, kind: str, name: str) -> None:
+    rows, (of, passes) = getattr(evening, kind), LISTS[kind].filters[name]
+    values = some(rows, of)
     assert values, "no row has a value to ask for"
     for value in values:
-        found = evening.ids("/v1/events", "events", orderDirection="asc", **{name: text(value)})
-        assert found == [row["slug"] for row in evening.events if passes(row, value)], value
-
-
-@pytest.mark.parametrize("name", MARKETS)
-def test_a_filter_of_markets(evening: Evening, name: str) -> None:
-    of, passes = MARKETS[name]
-    values = some(evening.markets, of)
-    assert values, "no row has a value to ask for"
-    for value in values:
-        found = evening.ids("/v1/markets", "markets", orderDirection="asc", **{name: text(value)})
-        assert found == [row["slug"] for row in evening.markets if passes(row, value)], value
-
-
-def slugs(rows: Iterable[Row], passes: Callable[[Row], bool] = lambda row: True) -> list[str]:
-    return [row["slug"] for row in rows if passes(row)]
+        asked = {name: text(value), "orderDirection": "asc"}
+        assert evening.ids(f"/v1/{kind}", kind, **asked) == slugs(
+            rows, lambda row, value=value: passes(row, value)
+        )
 
 
 def test_filters_of_events_that_take_several_values_or_each_other(evening: Evening) -> None:
@@ -238,17 +141,17 @@ def test_filters_of_markets_that_take_several_values_or_are_about_their_event(
             assert found(**{f"{name}Min": least, f"{name}Max": most}) == slugs(
                 markets, lambda row, least=least, most=most: least <= resting[row["slug"]] <= most
             )
-    bare = evening.get("/v1/markets", slug="alone", includeTag="false")["markets"]
-    full = evening.get("/v1/markets", slug="alone", includeTag="true")["markets"]
+    bare = evening.read("/v1/markets", slug="alone", includeTag="false")["markets"]
+    full = evening.read("/v1/markets", slug="alone", includeTag="true")["markets"]
     assert [row | {"tags": full[0]["tags"]} for row in bare] == full
-    one = evening.get("/v1/markets", slug=mine[0])["markets"][0]
+    one = evening.read("/v1/markets", slug=mine[0])["markets"][0]
     assert one["tags"]
-    assert evening.get("/v1/markets", slug=mine[0], includeTag="false")["markets"][0]["tags"] == []
+    assert evening.read("/v1/markets", slug=mine[0], includeTag="false")["markets"][0]["tags"] == []
 
 
 def liquidity(evening: Evening, slug: str) -> float:
     """What resting orders of a market cost: bids their price, offers one dollar less it."""
-    exchange = evening.world.simulation.exchange
+    exchange = evening.core
     book = exchange.trading.book(slug)
     if book.hidden:
         return 0.0
@@ -259,7 +162,7 @@ def liquidity(evening: Evening, slug: str) -> float:
 
 
 def test_programs_on_markets(evening: Evening) -> None:
-    exchange = evening.world.simulation.exchange
+    exchange = evening.core
     sizes: dict[str, int] = {}
     for symbol, periods in exchange.incentives.programs().items():
         for period in periods:
@@ -278,53 +181,15 @@ def test_programs_on_markets(evening: Evening) -> None:
 
 # ---- order and pages
 
-EVENT_KEYS: dict[str, Callable[[Row], Any]] = {
-    "id": lambda row: row["id"],
-    "liquidity": lambda row: row["liquidity"],
-    "openInterest": lambda row: row["openInterest"],
-    **{
-        name: lambda row, name=name: row[name]
-        for name in ("volume", "volume24hr", "volume1wk", "volume1mo", "volume1yr")[:3]
-    },
-    **{
-        name: lambda row, name=name: row[name] or ""
-        for name in ("slug", "title", "startDate", "endDate", "startTime", "createdAt", "updatedAt")
-    },
-    "featuredOrder": lambda row: row["featuredOrder"],
-}
-MARKET_KEYS: dict[str, Callable[[Row], Any]] = {
-    "id": lambda row: int(row["id"]),
-    **{
-        name: lambda row, name=name: row[name]
-        for name in ("volume", "volume24hr", "volume1wk", "volume1mo", "volume1yr", "sortOrder")
-    },
-    "volumeNum": lambda row: row["volume"],
-    **{
-        name: lambda row, name=name: row[name] or ""
-        for name in ("slug", "startDate", "endDate", "createdAt", "updatedAt")
-    },
-}
-
-
-def ordered(rows: list[Row], keys: list[Callable[[Row], Any]], descending: bool) -> list[str]:
-    for key in reversed(keys):
-        rows = sorted(rows, key=key, reverse=descending)
-    return slugs(rows)
-
 
 @pytest.mark.parametrize("direction", ["asc", "desc", ""])
-@pytest.mark.parametrize("name", EVENT_KEYS)
-def test_an_order_of_events(evening: Evening, name: str, direction: str) -> None:
-    found = evening.ids("/v1/events", "events", orderBy=name, orderDirection=direction)
-    expected = ordered(evening.events, [EVENT_KEYS[name]], direction != "asc")
-    assert found == expected
-
-
-@pytest.mark.parametrize("direction", ["asc", "desc", ""])
-@pytest.mark.parametrize("name", MARKET_KEYS)
-def test_an_order_of_markets(evening: Evening, name: str, direction: str) -> None:
-    found = evening.ids("/v1/markets", "markets", orderBy=name, orderDirection=direction)
-    assert found == ordered(evening.markets, [MARKET_KEYS[name]], direction != "asc")
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind in LISTS for name in LISTS[kind].keys]
+)
+def test_an_order(evening: Evening, kind: str, name: str, direction: str) -> None:
+    found = evening.ids(f"/v1/{kind}", kind, orderBy=name, orderDirection=direction)
+    key = LISTS[kind].keys[name]
+    assert found == ordered(getattr(evening, kind), [key], direction != "asc")
 
 
 def test_orders_by_several_names_and_by_what_is_featured(evening: Evening) -> None:
@@ -354,23 +219,20 @@ def test_pages_have_a_hundred_rows_unless_asked_otherwise(evening: Evening) -> N
         ("/v1/events", "events", evening.events),
         ("/v1/markets", "markets", evening.markets),
     ):
-        assert slugs(evening.get(path)[name]) == slugs(rows[:100])
-        assert slugs(evening.get(path, limit=0, offset=7)[name]) == slugs(rows[7:107])
-        assert slugs(evening.get(path, limit=1, offset=len(rows) - 1)[name]) == slugs(rows[-1:])
-        assert evening.get(path, offset=len(rows))[name] == []
+        assert slugs(evening.read(path)[name]) == slugs(rows[:100])
+        assert slugs(evening.read(path, limit=0, offset=7)[name]) == slugs(rows[7:107])
+        assert slugs(evening.read(path, limit=1, offset=len(rows) - 1)[name]) == slugs(rows[-1:])
+        assert evening.read(path, offset=len(rows))[name] == []
         for page in ({"limit": -1}, {"offset": -1}):
-            answer = evening.world.gateway.get(path, params=page)
+            answer = evening.gateway.get(path, params=page)
             assert (answer.status, answer.json()["message"]) == (
                 400,
                 "limit and offset must not be negative",
             )
-        answer = evening.world.gateway.get(path, params={"orderDirection": "up"})
+        answer = evening.gateway.get(path, params={"orderDirection": "up"})
         assert answer.json()["message"] == "orderDirection must be asc or desc"
         for unsorted in ("question", "teams", "image"):
-            assert evening.world.gateway.get(path, params={"orderBy": unsorted}).status in (
-                200,
-                400,
-            )
+            assert evening.gateway.get(path, params={"orderBy": unsorted}).status in (200, 400)
 
 
 # ---- search, leagues, sports, tags
@@ -379,7 +241,7 @@ def test_pages_have_a_hundred_rows_unless_asked_otherwise(evening: Evening) -> N
 @pytest.mark.long
 def test_a_search_has_pages_and_filters(evening: Evening) -> None:
     def found(**query: Any) -> list[str]:
-        return [row["slug"] for row in evening.get("/v1/search", **query)["events"]]
+        return [row["slug"] for row in evening.read("/v1/search", **query)["events"]]
 
     everything = found(limit=1000)
     assert everything == slugs(evening.events)
@@ -399,7 +261,7 @@ def test_a_search_has_pages_and_filters(evening: Evening) -> None:
                 for page in range(1, len(rows) // size + 2)
             ]
             assert [slug for page in pages for slug in page] == rows
-    now = evening.world.simulation.now
+    now = evening.now
     for status, passes in (
         ("active", lambda row: row["active"]),
         ("closed", lambda row: row["closed"]),
@@ -440,13 +302,13 @@ def test_a_search_has_pages_and_filters(evening: Evening) -> None:
         ({"page": -1}, "page must not be negative"),
         ({"limit": -1}, "limit and offset must not be negative"),
     ):
-        answer = evening.world.gateway.get("/v1/search", params=query)
+        answer = evening.gateway.get("/v1/search", params=query)
         assert (answer.status, answer.json()["message"]) == (400, says)
 
 
 def test_events_of_leagues_and_sports(evening: Evening) -> None:
     leagues = evening.every("/v2/leagues", "leagues")
-    sports = evening.get("/v2/sports")["sports"]
+    sports = evening.read("/v2/sports")["sports"]
     open_events = [row for row in evening.events if not row["closed"]]
     paths = [(f"/v2/leagues/{one['slug']}", {one["slug"]}) for one in leagues]
     paths += [
@@ -460,25 +322,25 @@ def test_events_of_leagues_and_sports(evening: Evening) -> None:
             rows = [row for row in mine if bool(row["gameId"]) == games]
             seen += len(rows)
             query = {"type": kind} if kind else {}
-            answer = evening.get(f"{path}/events", limit=2000, **query)
+            answer = evening.read(f"{path}/events", limit=2000, **query)
             assert slugs(answer["events"]) == slugs(rows), (path, kind)
             assert (answer["type"], answer["typeTitle"]) == (
                 kind or "sport",
                 "Games" if games else "Futures",
             )
             assert (answer["section"], answer["sectionTitle"]) == ("general", "All")
-        trending = evening.get(f"{path}/events", limit=2000, section="trending")
+        trending = evening.read(f"{path}/events", limit=2000, section="trending")
         games = [row for row in mine if row["gameId"]]
         assert (trending["section"], trending["sectionTitle"]) == ("trending", "Trending")
         assert slugs(trending["events"]) == ordered(games, [EVENT_KEYS["volume"]], True)
         if games:
-            excluded = evening.get(f"{path}/events", excludeEventId=games[0]["id"], limit=3)
+            excluded = evening.read(f"{path}/events", excludeEventId=games[0]["id"], limit=3)
             assert slugs(excluded["events"]) == slugs(games[1:4])
         assert (answer.get("league") or answer.get("sport"))["slug"] == path.rpartition("/")[2]
     assert seen > 60
     says = "type is sport or futures, section is general or trending"
     for query in ({"type": "x"}, {"section": "x"}):
-        answer = evening.world.gateway.get("/v2/leagues/nba/events", params=query)
+        answer = evening.gateway.get("/v2/leagues/nba/events", params=query)
         assert (answer.status, answer.json()["message"]) == (400, says)
 
 
@@ -527,12 +389,12 @@ def test_series_teams_and_players(evening: Evening) -> None:
     teams = evening.every("/v1/sports/teams", "teams")
     for name in ("league", "name", "abbreviation", "id"):
         for value in some(teams, lambda row, name=name: row[name], 3):
-            rows = evening.get("/v1/sports/teams", limit=2000, **{f"filters.{name}": value})[
+            rows = evening.read("/v1/sports/teams", limit=2000, **{f"filters.{name}": value})[
                 "teams"
             ]
             assert rows == [row for row in teams if row[name] == value]
         for direction in ("asc", "desc"):
-            rows = evening.get(
+            rows = evening.read(
                 "/v1/sports/teams", limit=2000, orderBy=name, orderDirection=direction
             )
             assert rows["teams"] == sorted(
@@ -543,7 +405,7 @@ def test_series_teams_and_players(evening: Evening) -> None:
     assert players
     for name, field in (("league", "league"), ("name", "name"), ("id", "id"), ("teamId", "teamId")):
         for value in some(players, lambda row, field=field: row[field], 3):
-            rows = evening.get("/v1/sports/players", **{f"filters.{name}": value})["players"]
+            rows = evening.read("/v1/sports/players", **{f"filters.{name}": value})["players"]
             assert rows == [row for row in players if row[field] == value][:100]
 
 
@@ -552,19 +414,19 @@ def check_teams_of_vendors(evening: Evening, teams: list[Row]) -> None:
         (one["provider"], one["providerId"], team) for team in teams for one in team["providerIds"]
     ]
     path = "/v1/sports/teams/provider"
-    every = evening.get(path)["teams"]
+    every = evening.read(path)["teams"]
     assert {name: team["id"] for name, team in every.items()} == {
         name: team["id"] for _, name, team in ids
     }
     for vendor, name, team in ids[::31]:
-        assert set(evening.get(path, teamIds=name)["teams"]) == {name}
-        assert set(evening.get(path, teamIds=name, provider=vendor)["teams"]) == {name}
-        mine = evening.get(path, provider=vendor, league=team["league"])["teams"]
+        assert set(evening.read(path, teamIds=name)["teams"]) == {name}
+        assert set(evening.read(path, teamIds=name, provider=vendor)["teams"]) == {name}
+        mine = evening.read(path, provider=vendor, league=team["league"])["teams"]
         assert set(mine) == {
             other for by, other, one in ids if by == vendor and one["league"] == team["league"]
         }
         assert mine[name]["name"] == team["name"]
-    assert evening.get(path, league="none")["teams"] == {}
+    assert evening.read(path, league="none")["teams"] == {}
 
 
 @pytest.mark.parametrize(
@@ -587,7 +449,7 @@ def check_teams_of_vendors(evening: Evening, teams: list[Row]) -> None:
     ],
 )
 def test_what_is_not_there_is_named(evening: Evening, path: str, says: str) -> None:
-    answer = evening.world.gateway.get(path)
+    answer = evening.gateway.get(path)
     assert (answer.status, answer.json()["message"]) == (404, says)
 
 
@@ -596,26 +458,26 @@ def test_what_is_not_there_is_named(evening: Evening, path: str, says: str) -> N
 
 def test_events_and_markets_are_the_same_one_by_one(evening: Evening) -> None:
     for row in evening.events[::9]:
-        assert evening.get(f"/v1/events/{row['id']}")["event"] == row
-        assert evening.get(f"/v1/events/slug/{row['slug']}")["event"] == row
+        assert evening.read(f"/v1/events/{row['id']}")["event"] == row
+        assert evening.read(f"/v1/events/slug/{row['slug']}")["event"] == row
     for market in evening.markets[::37]:
-        assert evening.get(f"/v1/market/id/{market['id']}")["market"] == market
-        assert evening.get(f"/v1/market/slug/{market['slug']}")["market"] == market
+        assert evening.read(f"/v1/market/id/{market['id']}")["market"] == market
+        assert evening.read(f"/v1/market/slug/{market['slug']}")["market"] == market
     for tag in evening.every("/v2/tags", "tags")[::7]:
-        assert evening.get(f"/v2/tags/{tag['id']}")["tag"] == tag
-        assert evening.get(f"/v2/tags/slug/{tag['slug']}")["tag"] == tag
+        assert evening.read(f"/v2/tags/{tag['id']}")["tag"] == tag
+        assert evening.read(f"/v2/tags/slug/{tag['slug']}")["tag"] == tag
     for league in evening.every("/v2/leagues", "leagues")[::5]:
-        assert evening.get(f"/v2/leagues/{league['slug']}")["league"] == league
+        assert evening.read(f"/v2/leagues/{league['slug']}")["league"] == league
     for one in evening.every("/v1/series", "series")[::4]:
-        assert evening.get(f"/v1/series/id/{one['id']}")["series"] == one
-    for sport in evening.get("/v2/sports")["sports"]:
-        assert evening.get(f"/v2/sports/{sport['slug']}")["sport"]["id"] == sport["id"]
-    tags_listed = evening.get("/v2/tags")["tags"]
-    assert evening.get("/v2/tags", limit=3, offset=2)["tags"] == tags_listed[2:5]
+        assert evening.read(f"/v1/series/id/{one['id']}")["series"] == one
+    for sport in evening.read("/v2/sports")["sports"]:
+        assert evening.read(f"/v2/sports/{sport['slug']}")["sport"]["id"] == sport["id"]
+    tags_listed = evening.read("/v2/tags")["tags"]
+    assert evening.read("/v2/tags", limit=3, offset=2)["tags"] == tags_listed[2:5]
     leagues = evening.every("/v2/leagues", "leagues")
-    assert evening.get("/v2/leagues", limit=500)["leagues"] == leagues[:50]
-    assert evening.get("/v2/leagues", limit=2, offset=1)["leagues"] == leagues[1:3]
-    assert evening.get("/v2/leagues")["leagues"] == leagues[:50]
+    assert evening.read("/v2/leagues", limit=500)["leagues"] == leagues[:50]
+    assert evening.read("/v2/leagues", limit=2, offset=1)["leagues"] == leagues[1:3]
+    assert evening.read("/v2/leagues")["leagues"] == leagues[:50]
 
 
 def test_an_event_sums_up_its_markets(evening: Evening) -> None:
@@ -645,10 +507,10 @@ def test_an_event_is_shaped_as_asked(evening: Evening) -> None:
         row for row in evening.events if len({m["comboEnabled"] for m in row["markets"]}) == 2
     )
     for path in (f"/v1/events/{row['id']}", f"/v1/events/slug/{row['slug']}"):
-        only = evening.get(path, comboEnabledOnly="true")["event"]
+        only = evening.read(path, comboEnabledOnly="true")["event"]
         combinable = [market for market in row["markets"] if market["comboEnabled"]]
         assert only["markets"] == combinable
-        grouped = evening.get(path, groups="true")["event"]
+        grouped = evening.read(path, groups="true")["event"]
         slugs_by_type: dict[str, list[str]] = {}
         for market in row["markets"]:
             kind = market["metadata"].get("outcomeType")
@@ -657,13 +519,13 @@ def test_an_event_is_shaped_as_asked(evening: Evening) -> None:
             *slugs_by_type.values()
         ]
         assert [group["type"] for group in grouped["marketGroups"]] == [*slugs_by_type]
-    counted = evening.get("/v1/events", id=row["id"], includeComboMarketCounts="true")["events"][0]
+    counted = evening.read("/v1/events", id=row["id"], includeComboMarketCounts="true")["events"][0]
     assert counted["marketCounts"] == {kind: len(names) for kind, names in slugs_by_type.items()}
 
 
 def test_a_trade_counts_for_its_day_week_month_and_year(evening: Evening) -> None:
     by_slug = {market["slug"]: market for market in evening.markets}
-    games = evening.world.simulation.exchange.reference.generated
+    games = evening.core.reference.generated
     old, new, *_ = games.symbols_of(evening.far[0])
     names = ("volume", "volume24hr", "volume1wk", "volume1mo", "volume1yr")
     assert [by_slug[old][name] for name in names] == pytest.approx([2.8, 0, 2.8, 2.8, 2.8])
@@ -687,7 +549,7 @@ def test_the_state_of_a_market_is_told_in_three_ways(evening: Evening) -> None:
     seen = set()
     for market in evening.markets:
         status, active, closed = statuses[market["exchangeStatus"]]
-        paid = evening.world.gateway.get(f"/v1/markets/{market['slug']}/settlement")
+        paid = evening.gateway.get(f"/v1/markets/{market['slug']}/settlement")
         final = paid.status == 200
         seen.add((market["exchangeStatus"], final))
         if final:
@@ -711,8 +573,8 @@ def test_the_state_of_a_market_is_told_in_three_ways(evening: Evening) -> None:
 
 
 def test_quotes_and_prices_of_sides_are_those_of_the_book(evening: Evening) -> None:
-    symbol = evening.world.simulation.exchange.reference.generated.symbols_of(evening.far[8])[0]
-    market = evening.get(f"/v1/market/slug/{symbol}")["market"]
+    symbol = evening.core.reference.generated.symbols_of(evening.far[8])[0]
+    market = evening.read(f"/v1/market/slug/{symbol}")["market"]
     assert (market["bestBidQuote"]["value"], market["bestAskQuote"]["value"]) == (0.2, 0.7)
     sides = {side["long"]: side["quote"]["value"] for side in market["marketSides"]}
     assert sides == {True: pytest.approx(0.7), False: pytest.approx(0.8)}
@@ -724,9 +586,9 @@ def test_quotes_and_prices_of_sides_are_those_of_the_book(evening: Evening) -> N
 
 
 def test_points_of_a_price_history(evening: Evening) -> None:
-    games = evening.world.simulation.exchange.reference.generated
+    games = evening.core.reference.generated
     symbol = games.symbols_of(evening.far[0])[1]
-    sim = evening.world.simulation
+    sim = evening.simulation
     (trade,) = [found for found in sim.exchange.trading.trades if found.symbol == symbol]
     path, now = "/v1/price-history", sim.now // NS_PER_S
     for interval, reach in (
@@ -736,22 +598,24 @@ def test_points_of_a_price_history(evening: Evening) -> None:
         ("INTERVAL_1W", 7 * 86400),
         ("INTERVAL_1M", 30 * 86400),
     ):
-        points = evening.get(path, symbol=symbol, fixedInterval=interval, fidelity=10)["history"]
+        points = evening.read(path, symbol=symbol, fixedInterval=interval, fidelity=10)["history"]
         first = max(now - reach, trade.at // NS_PER_S)
         times = list(range(-(-first // 600) * 600, now + 1, 600))
         assert [point["timestamp"] for point in points] == times
         assert {(point["longPrice"], point["shortPrice"]) for point in points} <= {(0.6, 0.4)}
     at = trade.at // NS_PER_S
     window = {"timestamp.startTimestamp": at - 120, "timestamp.endTimestamp": at + 600}
-    points = evening.get(path, symbol=symbol, fidelity=1, **window)["history"]
+    points = evening.read(path, symbol=symbol, fidelity=1, **window)["history"]
     assert [point["timestamp"] for point in points] == [
         second for second in range(at, at + 601) if second % 60 == 0
     ]
-    assert evening.get(path, symbol="none", fixedInterval="INTERVAL_1H", fidelity=1) in (
+    assert evening.read(path, symbol="none", fixedInterval="INTERVAL_1H", fidelity=1) in (
         {},
         {"history": []},
     )
-    listed = evening.get(path, symbol=symbol, fixedInterval="INTERVAL_ALL", fidelity=600)["history"]
+    listed = evening.read(path, symbol=symbol, fixedInterval="INTERVAL_ALL", fidelity=600)[
+        "history"
+    ]
     assert len(listed) == len([s for s in range(at, now + 1) if s % 36000 == 0])
 
 
@@ -788,5 +652,5 @@ def test_points_of_a_price_history(evening: Evening) -> None:
 def test_a_history_that_cannot_be_is_refused(
     evening: Evening, query: dict[str, Any], says: str
 ) -> None:
-    answer = evening.world.gateway.get("/v1/price-history", params=query)
+    answer = evening.gateway.get("/v1/price-history", params=query)
     assert (answer.status, answer.json()["message"]) == (400, says)

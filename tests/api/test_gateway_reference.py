@@ -10,24 +10,19 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.core.model.refusals import NotFound
-from sim.run.client.client import Connection, connect
 from sim.world.reference.reference import Reference
-from tests.journeys import key, trader
+from tests.journeys import key
+from tests.kit import Desk, begin
 
 
 @pytest.mark.spec("S4.1-8", "S2.9-1", "S5.3-1")
-def test_leagues_come_at_most_fifty_on_a_page(world: Connection) -> None:
-    leagues = world.gateway.get("/v2/leagues").json()["leagues"]
-    known = world.simulation.exchange.reference.leagues
+def test_leagues_come_at_most_fifty_on_a_page(world: Desk) -> None:
+    leagues = world.gateway.read("/v2/leagues", "leagues")
+    known = world.core.reference.leagues
     assert len(leagues) == min(len(known), 50)
-    assert len(world.gateway.get("/v2/leagues", params={"limit": 1000}).json()["leagues"]) == min(
-        len(known), 50
-    )
+    assert len(world.gateway.read("/v2/leagues", "leagues", limit=1000)) == min(len(known), 50)
     assert [
-        league["slug"]
-        for league in world.gateway.get("/v2/leagues", params={"limit": 2, "offset": 1}).json()[
-            "leagues"
-        ]
+        league["slug"] for league in world.gateway.read("/v2/leagues", "leagues", limit=2, offset=1)
     ] == [league.slug for league in known[1:3]]
     for league in leagues:
         for name in (
@@ -47,17 +42,17 @@ def test_leagues_come_at_most_fifty_on_a_page(world: Connection) -> None:
 
 
 @pytest.mark.spec("S2.9-1", "S2.10-2")
-def test_a_tag_embeds_its_league_with_automatic_resolution(world: Connection) -> None:
-    tag = world.gateway.get("/v2/tags/slug/nba").json()["tag"]
+def test_a_tag_embeds_its_league_with_automatic_resolution(world: Desk) -> None:
+    tag = world.gateway.read("/v2/tags/slug/nba", "tag")
     assert tag["league"]["automaticResolution"] is True
-    assert world.gateway.get(f"/v2/tags/{tag['id']}").json()["tag"] == tag
-    sports = world.gateway.get("/v2/tags/slug/basketball").json()["tag"]["sport"]
+    assert world.gateway.read(f"/v2/tags/{tag['id']}", "tag") == tag
+    sports = world.gateway.read("/v2/tags/slug/basketball", "tag", "sport")
     assert {"id", "tagId", "name", "createdAt", "slug", "image"} <= set(sports)
     assert world.gateway.get("/v2/tags/slug/nobody").status == 404
 
 
-def test_leagues_stand_below_their_sport_and_sports_below_the_tag_sports(world: Connection) -> None:
-    rows = {int(row["id"]): row for row in world.gateway.get("/v2/tags").json()["tags"]}
+def test_leagues_stand_below_their_sport_and_sports_below_the_tag_sports(world: Desk) -> None:
+    rows = {int(row["id"]): row for row in world.gateway.read("/v2/tags", "tags")}
     leagues = [row for row in rows.values() if row.get("league")]
     assert len(leagues) > 20
     for row in leagues:
@@ -78,10 +73,10 @@ OUTCOMES = {
 
 
 def test_rungs_of_one_reading_are_directional_and_one_of_many_answers_excludes_the_others(
-    world: Connection,
+    world: Desk,
 ) -> None:
-    client = trader(world)
-    answer = client.post("/v1/refdata/instruments", json={"pageSize": 1000}).json()
+    client = world.trader()
+    answer = client.send("/v1/refdata/instruments", {"pageSize": 1000})
     kinds: dict[str, set[str]] = {}
     for row in answer["instruments"]:
         of = row["eventAttributes"]
@@ -91,8 +86,8 @@ def test_rungs_of_one_reading_are_directional_and_one_of_many_answers_excludes_t
     }
 
 
-def test_an_event_is_reported_on_by_its_number_as_by_its_slug(world: Connection) -> None:
-    game = world.gateway.get("/v1/events", params={"limit": 1}).json()["events"][0]
+def test_an_event_is_reported_on_by_its_number_as_by_its_slug(world: Desk) -> None:
+    game = world.gateway.read("/v1/events", "events", 0, limit=1)
     for name, live in ((str(game["id"]), True), (game["slug"], False)):
         told = world.simulation.control("event.update", name, {"live": live}).value
         assert (told["slug"], told["live"]) == (game["slug"], live)
@@ -100,7 +95,7 @@ def test_an_event_is_reported_on_by_its_number_as_by_its_slug(world: Connection)
         world.simulation.control("event.update", "99999999", {"live": True})
 
 
-def test_what_is_unknown_is_not_found(world: Connection) -> None:
+def test_what_is_unknown_is_not_found(world: Desk) -> None:
     for path in (
         "/v2/leagues/nobody",
         "/v2/sports/nobody",
@@ -113,34 +108,34 @@ def test_what_is_unknown_is_not_found(world: Connection) -> None:
         assert (answer.status, answer.json()["code"]) == (404, 5), path
 
 
-def test_sports_hold_their_leagues_and_teams_have_names_at_vendors(world: Connection) -> None:
-    sports = {sport["slug"]: sport for sport in world.gateway.get("/v2/sports").json()["sports"]}
+def test_sports_hold_their_leagues_and_teams_have_names_at_vendors(world: Desk) -> None:
+    sports = {sport["slug"]: sport for sport in world.gateway.read("/v2/sports", "sports")}
     assert "nba" in [league["slug"] for league in sports["basketball"]["leagues"]]
-    assert world.gateway.get("/v2/sports/basketball").json()["sport"]["name"] == "Basketball"
-    older = {sport["slug"]: sport for sport in world.gateway.get("/v1/sports").json()["sports"]}
+    assert world.gateway.read("/v2/sports/basketball", "sport", "name") == "Basketball"
+    older = {sport["slug"]: sport for sport in world.gateway.read("/v1/sports", "sports")}
     assert older["nba"]["leagues"][0]["slug"] == "nba"
-    (celtics,) = world.gateway.get(
-        "/v1/sports/teams", params={"filters.league": "nba", "filters.abbreviation": "BOS"}
-    ).json()["teams"]
+    (celtics,) = world.gateway.read(
+        "/v1/sports/teams", "teams", **{"filters.league": "nba", "filters.abbreviation": "BOS"}
+    )
     vendor = celtics["providerIds"][0]
-    found = world.gateway.get(
+    found = world.gateway.read(
         "/v1/sports/teams/provider",
-        params={"teamIds": vendor["providerId"], "provider": vendor["provider"], "league": "nba"},
-    ).json()
+        teamIds=vendor["providerId"],
+        provider=vendor["provider"],
+        league="nba",
+    )
     assert found["teams"][vendor["providerId"]]["name"] == celtics["name"]
-    assert world.gateway.get(
-        "/v1/sports/teams/provider", params={"teamIds": vendor["providerId"], "league": "nfl"}
-    ).json() == {"teams": {}}
-    (player,) = world.gateway.get("/v1/sports/players", params={"filters.id": 505}).json()[
-        "players"
-    ]
+    assert world.gateway.read(
+        "/v1/sports/teams/provider", teamIds=vendor["providerId"], league="nfl"
+    ) == {"teams": {}}
+    (player,) = world.gateway.read("/v1/sports/players", "players", **{"filters.id": 505})
     assert (player["league"], player["teamId"]) == ("nba", celtics["id"])
 
 
-def test_series_are_listed_and_found_by_number(world: Connection) -> None:
-    (series,) = world.gateway.get("/v1/series", params={"slug": "nba-2026-27"}).json()["series"]
-    assert world.gateway.get(f"/v1/series/id/{series['id']}").json()["series"] == series
-    assert world.gateway.get("/v1/series", params={"recurrence": "hourly"}).json() == {"series": []}
+def test_series_are_listed_and_found_by_number(world: Desk) -> None:
+    (series,) = world.gateway.read("/v1/series", "series", slug="nba-2026-27")
+    assert world.gateway.read(f"/v1/series/id/{series['id']}", "series") == series
+    assert world.gateway.read("/v1/series", recurrence="hourly") == {"series": []}
 
 
 @pytest.mark.spec("S4.2-17", "S9-3")
@@ -154,15 +149,15 @@ def test_subjects_answer_until_their_removal(tmp_path: Path) -> None:
     sim = Simulation(load_scenario(str(scenario)))
     sim.exchange.reference = Reference()
     sim.exchange.recurring.begin((), None)
-    world = connect(sim)
-    subject = world.gateway.get("/v1/subjects", params={"limit": 1}).json()["subjects"][0]
+    world = Desk(sim)
+    subject = world.gateway.read("/v1/subjects", "subjects", 0, limit=1)
     paths = [f"/v1/subjects/{subject['id']}", f"/v1/subjects/slug/{subject['slug']}"]
     clients = (world.gateway, world.retail(key(sim)))
     for client in clients:
-        assert client.get("/v1/subjects", params={"limit": 1}).json()["subjects"] == [subject]
+        assert client.read("/v1/subjects", "subjects", limit=1) == [subject]
         for path in paths:
-            assert client.get(path).json()["subject"] == subject
-            assert "markets" in client.get(f"{path}/markets").json()
+            assert client.read(path, "subject") == subject
+            assert "markets" in client.read(f"{path}/markets")
         assert client.get("/v1/subjects/1").status == 404
         assert client.get("/v1/subjects/slug/nobody/markets").status == 404
     nobody = sim.rest("retail", "GET", "/v1/subjects", "", {}, b"").reply
@@ -174,26 +169,24 @@ def test_subjects_answer_until_their_removal(tmp_path: Path) -> None:
             assert client.get(path).status == 404
 
 
-def test_the_gateway_is_up(world: Connection) -> None:
-    assert world.gateway.get("/v1/health").json() == {"status": "ok"}
+def test_the_gateway_is_up(world: Desk) -> None:
+    assert world.gateway.read("/v1/health") == {"status": "ok"}
 
 
 def test_partners_find_events_by_ids_of_their_own() -> None:
-    from sim import Simulation, load_scenario
-    from sim.run.client.client import connect
 
-    origin = connect(Simulation(load_scenario("quickstart")))
-    listed = origin.gateway.get("/v1/events", params={"limit": 500}).json()["events"]
+    origin = begin()
+    listed = origin.gateway.read("/v1/events", "events", limit=500)
     game = next(event for event in listed if event["gameId"] and len(event["markets"]) > 1)
     text = (
         f"name: partners\nextends: quickstart\nworld:\n  events:\n    - {{slug: {game['slug']},"
         " partners: {acme: e/17, other: x}}\n"
     )
-    world = connect(Simulation(load_scenario(text)))
+    world = begin(text)
     for path in ("acme/events/e%2F17", "other/events/x", f"sportradar/events/{game['gameId']}"):
         answer = world.gateway.get(f"/v1/partners/{path}")
         assert answer.status == 200, answer
-        event = world.gateway.get(f"/v1/events/slug/{game['slug']}").json()["event"]
+        event = world.gateway.read(f"/v1/events/slug/{game['slug']}", "event")
         assert answer.json()["event"] == event
         assert answer.json()["mappedMarketSides"] == [
             side for market in event["markets"] for side in market["marketSides"]
@@ -206,10 +199,10 @@ def test_partners_find_events_by_ids_of_their_own() -> None:
     ):
         assert world.gateway.get(f"/v1/partners/{path}").status == 404
     assert origin.gateway.get("/v1/partners/acme/events/e%2F17").status == 404
-    world.simulation.control("assumption.set", "partners.game_ids", {"value": "acme"})
+    world.assume("partners.game_ids", "acme")
     assert world.gateway.get(f"/v1/partners/acme/events/{game['gameId']}").status == 200
-    world.simulation.control("assumption.set", "partners.mapped_sides", {"value": "moneyline"})
-    kept = world.gateway.get("/v1/partners/other/events/x").json()["mappedMarketSides"]
+    world.assume("partners.mapped_sides", "moneyline")
+    kept = world.gateway.read("/v1/partners/other/events/x", "mappedMarketSides")
     moneyline = [market for market in event["markets"] if market["sportsMarketType"] == "moneyline"]
     assert 0 < len(moneyline) < len(event["markets"])
     assert kept == [side for market in moneyline for side in market["marketSides"]]
@@ -225,7 +218,7 @@ def test_deprecated_fields_say_what_replaced_them_until_the_instant_of_their_rem
     scenario.write_text(
         "name: summer\nextends: quickstart\nclock: {start: 2026-06-28T23:59:59-04:00}\n"
     )
-    world = connect(Simulation(load_scenario(str(scenario))))
+    world = begin(str(scenario))
     of_market = [
         "marketType",
         "sportsMarketTypeV2",
@@ -239,9 +232,7 @@ def test_deprecated_fields_say_what_replaced_them_until_the_instant_of_their_rem
     ]
 
     def shown() -> tuple[dict[str, Any], dict[str, Any]]:
-        event = world.gateway.get("/v1/events", params={"limit": 1, "tagSlug": "nba"}).json()[
-            "events"
-        ][0]
+        event = world.gateway.read("/v1/events", "events", 0, limit=1, tagSlug="nba")
         return event, event["markets"][0]
 
     world.advance("999ms")

@@ -4,28 +4,24 @@ same answers as from looking at everything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from evening import some
+from gateway_filters import LISTS, check_list, slugs, sorted_by, text
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
 from sim.api.gateway.event_views import dormant_state
-from sim.api.gateway.events import list_events
-from sim.api.gateway.markets import list_markets
-from sim.api.pipeline.authentication import Caller
 from sim.contract.messages import exchange_v1 as wire
-from sim.contract.messages import gateway_v1 as gateway_wire
-from sim.contract.messages.gateway_v1 import Event, Market
 from sim.kernel.instants import MINUTE, NS_PER_S, Instant, format_instant, parse_instant
-from sim.run.client.client import Connection, connect
+from tests.kit import Desk, begin
 
 GAMES = 90
 
 
-class Whole:
+class Whole(Desk):
     """A world with a small season, something of everything having happened in it, and all its
     events as the gateway shows them one by one.
     """
@@ -35,9 +31,8 @@ class Whole:
             'name: season\nextends: quickstart\nlimits: {public: "off"}\nworld: {games:'
             f" {games}, automated_windows: false}}\n"
         )
-        self.simulation = Simulation(load_scenario(text))
-        self.connection = connect(self.simulation)
-        games = self.games = self.simulation.exchange.reference.generated
+        super().__init__(Simulation(load_scenario(text)))
+        games = self.games = self.core.reference.generated
         self.touched = [games.symbols_of(games.slugs[number])[0] for number in (50, 60, 75)]
         for by, side in (("maker", "buy"), ("taker", "sell")):
             self.simulation.control(
@@ -58,11 +53,11 @@ class Whole:
             "state": "OPEN",
         }
         self.simulation.control("instrument.create", "", entry)
-        self.connection.advance(later)
-        slugs = [event.slug for event in self.simulation.exchange.reference.events]
-        slugs[self.simulation.exchange.reference.base :] = []
+        self.advance(later)
+        slugs = [event.slug for event in self.core.reference.events]
+        slugs[self.core.reference.base :] = []
         self.events = [
-            self.get(f"/v1/events/slug/{slug}")["event"] for slug in [*slugs, *games.slugs]
+            self.read(f"/v1/events/slug/{slug}")["event"] for slug in [*slugs, *games.slugs]
         ]
         self.markets = [
             market
@@ -70,10 +65,7 @@ class Whole:
             for market in event["markets"]
             if market["slug"] != "by-hand"
         ]
-        self.markets.append(self.get("/v1/market/slug/by-hand")["market"])
-
-    def get(self, path: str, **params: Any) -> Any:
-        return self.connection.gateway.get(path, params=params).json()
+        self.markets.append(self.read("/v1/market/slug/by-hand")["market"])
 
 
 @pytest.fixture(scope="module", params=["0s", "12d"])
@@ -82,168 +74,36 @@ def whole(request: pytest.FixtureRequest) -> Whole:
     return Whole(later=request.param)
 
 
-Test = Callable[[dict[str, Any]], bool]
-
-
-def tags_of(thing: dict[str, Any]) -> set[int]:
-    return {int(tag["id"]) for tag in thing["tags"]}
-
-
-def parents_of(thing: dict[str, Any]) -> set[int]:
-    return {tag["parentId"] for tag in thing["tags"]}
-
-
-# Query parameters with what they mean of an event.
-EVENT_FILTERS: list[tuple[dict[str, Any], Test]] = [
-    ({"active": "true"}, lambda event: event["active"]),
-    ({"closed": "true"}, lambda event: event["closed"]),
-    ({"active": "false"}, lambda event: not event["active"]),
-    ({"live": "true"}, lambda event: event["live"]),
-    ({"ended": "true"}, lambda event: event["ended"]),
-    ({"categories": "sports"}, lambda event: event["category"] == "sports"),
-    ({"categories": "crypto"}, lambda event: event["category"] == "crypto"),
-    ({"volumeMin": "0.01"}, lambda event: event["volume"] >= 0.01),
-    ({"featured": "true"}, lambda event: event["featured"]),
-    (
-        {"tagSlug": "basketball"},
-        lambda event: "basketball" in {tag["slug"] for tag in event["tags"]},
-    ),
-    ({"tagSlug": "nba"}, lambda event: "nba" in {tag["slug"] for tag in event["tags"]}),
-    ({"tagIds": "105"}, lambda event: 105 in tags_of(event)),
-    ({"tagIds": "2", "relatedTags": "true"}, lambda event: 2 in tags_of(event) | parents_of(event)),
-    ({"excludeTagId": "2"}, lambda event: 2 not in tags_of(event)),
-    ({"seriesId": "10001"}, lambda event: event["seriesSlug"] == "nfl-2026"),
-    ({"teamId": "1001"}, lambda event: 1001 in {team["id"] for team in event["teams"]}),
-    ({"eventDate": "2026-09-08"}, lambda event: event["eventDate"] == "2026-09-08"),
-    ({"gameId": "910007"}, lambda event: event["gameId"] == "910007"),
-    (
-        {"startTimeMin": "2026-09-08T16:00:00Z"},
-        lambda event: (event["startTime"] or "") >= "2026-09-08T16:00:00Z",
-    ),
-    (
-        {"endDateMax": "2026-09-09T00:00:00Z"},
-        lambda event: event["endDate"] <= "2026-09-09T00:00:00Z",
-    ),
-    ({"period": "T3"}, lambda event: event["period"] == "T3"),
-    ({"liquidityMin": "1"}, lambda event: event["liquidity"] >= 1),
-    ({"volumeMax": "0"}, lambda event: event["volume"] <= 0),
-    (
-        {"finishedTimestampMin": "2026-09-08T00:00:00Z"},
-        lambda event: (event["finishedTimestamp"] or "") >= "2026-09-08T00:00:00Z",
-    ),
-    (
-        {"marketTypes": "totals"},
-        lambda event: any(
-            market["metadata"].get("outcomeType") == "totals" for market in event["markets"]
-        ),
-    ),
-    ({"excludeEventId": ["30010", "20003"]}, lambda event: event["id"] not in (30010, 20003)),
-]
-MARKET_FILTERS: list[tuple[dict[str, Any], Test]] = [
-    ({"active": "true"}, lambda market: market["active"]),
-    ({"closed": "true"}, lambda market: market["closed"]),
-    ({"categories": "sports"}, lambda market: market["category"] == "sports"),
-    ({"marketTypes": "spreads"}, lambda market: market["metadata"].get("outcomeType") == "spreads"),
-    ({"tagIds": "105"}, lambda market: 105 in tags_of(market)),
-    (
-        {"tagIds": "2", "relatedTags": "true"},
-        lambda market: 2 in tags_of(market) | parents_of(market),
-    ),
-    ({"volumeMin": "0.01"}, lambda market: market["volume"] >= 0.01),
-    ({"active": "false"}, lambda market: not market["active"]),
-    ({"eventSlug": "by-hand"}, lambda market: False),
-    (
-        {"startDateMin": "2026-09-01T00:00:00Z"},
-        lambda market: market["startDate"] >= "2026-09-01T00:00:00Z",
-    ),
-    (
-        {"endDateMax": "2026-09-09T00:00:00Z"},
-        lambda market: market["endDate"] <= "2026-09-09T00:00:00Z",
-    ),
-]
-ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "id": lambda thing: int(thing["id"]),
-    "slug": lambda thing: thing["slug"],
-    "volume": lambda thing: thing["volume"],
-    "startDate": lambda thing: thing["startDate"],
-    "endDate": lambda thing: thing["endDate"],
-    "createdAt": lambda thing: thing["createdAt"],
-    "updatedAt": lambda thing: thing["updatedAt"],
-    "volume24hr": lambda thing: thing["volume24hr"],
-}
-MARKET_ORDERS = ORDERS | {
-    "sortOrder": lambda market: market["sortOrder"],
-    "volume1mo": lambda market: market["volume1mo"],
-}
-EVENT_ORDERS = ORDERS | {
-    "title": lambda event: event["title"],
-    "startTime": lambda event: event["startTime"] or "",
-    "liquidity": lambda event: event["liquidity"],
-    "openInterest": lambda event: event["openInterest"],
-    "featuredOrder": lambda event: event["featuredOrder"],
-}
-KEYS = EVENT_ORDERS | MARKET_ORDERS
 pages = st.tuples(st.integers(1, 200), st.integers(0, 300))
-Order = tuple[list[str], str]
+directions = st.sampled_from(["asc", "desc"])
 
 
-def orders(names: Iterable[str]) -> st.SearchStrategy[Order | None]:
-    return st.none() | st.tuples(
-        st.lists(st.sampled_from(sorted(names)), min_size=1, max_size=2, unique=True),
-        st.sampled_from(["asc", "desc"]),
-    )
-
-
-def expected(
-    things: list[dict[str, Any]], tests: list[Test], order: Order | None, page: tuple[int, int]
-) -> list[str]:
-    found = [thing for thing in things if all(test(thing) for test in tests)]
-    for name in reversed(order[0]) if order is not None else ():
-        found = sorted(found, key=KEYS[name], reverse=order is not None and order[1] == "desc")
-    return [thing["slug"] for thing in found[page[1] : page[1] + page[0]]]
-
-
-def query(
-    filters: list[tuple[dict[str, Any], Test]], order: Order | None, page: tuple[int, int]
-) -> dict[str, Any]:
-    params: dict[str, Any] = {"limit": page[0], "offset": page[1]}
-    for given_params, _ in filters:
-        params |= given_params
-    return params | ({} if order is None else {"orderBy": order[0], "orderDirection": order[1]})
-
-
-def picked(
-    filters: list[tuple[dict[str, Any], Test]],
-) -> st.SearchStrategy[list[tuple[dict[str, Any], Test]]]:
-    return st.lists(st.sampled_from(filters), max_size=3, unique_by=lambda one: next(iter(one[0])))
-
-
-@pytest.mark.spec("S4.1-10")
-@given(filters=picked(EVENT_FILTERS), order=orders(EVENT_ORDERS), page=pages)
-def test_events_are_those_that_looking_at_all_of_them_finds(
-    whole: Whole,
-    filters: list[tuple[dict[str, Any], Test]],
-    order: Order | None,
-    page: tuple[int, int],
+@pytest.mark.spec("S4.1-10", "S4.1-11")
+@pytest.mark.parametrize("kind", LISTS)
+@given(data=st.data(), page=pages)
+def test_a_list_is_what_looking_at_all_rows_finds(
+    whole: Whole, kind: str, data: st.DataObject, page: tuple[int, int]
 ) -> None:
-    found = whole.get("/v1/events", **query(filters, order, page))["events"]
-    assert [event["slug"] for event in found] == expected(
-        whole.events, [test for _, test in filters], order, page
+    rows, tables, query = getattr(whole, kind), LISTS[kind], dict[str, Any]()
+    # tagIds adds to tagId, everything else narrows.
+    fields = st.lists(
+        st.sampled_from(sorted({*tables.filters} - {"tagIds"})), max_size=3, unique=True
     )
-
-
-@pytest.mark.spec("S4.1-11")
-@given(filters=picked(MARKET_FILTERS), order=orders(MARKET_ORDERS), page=pages)
-def test_markets_are_those_that_looking_at_all_of_them_finds(
-    whole: Whole,
-    filters: list[tuple[dict[str, Any], Test]],
-    order: Order | None,
-    page: tuple[int, int],
-) -> None:
-    found = whole.get("/v1/markets", **query(filters, order, page))["markets"]
-    assert [market["slug"] for market in found] == expected(
-        whole.markets, [test for _, test in filters], order, page
-    )
+    for name in data.draw(fields):
+        of, passes = tables.filters[name]
+        if values := some(getattr(whole, kind), of):
+            query[name] = data.draw(st.sampled_from(values))
+            rows = [row for row in rows if passes(row, query[name])]
+            query[name] = text(query[name])
+    names = st.lists(st.sampled_from(sorted(tables.keys)), max_size=2, unique=True)
+    if by := data.draw(names):
+        query |= {"orderBy": by, "orderDirection": data.draw(directions)}
+        rows = sorted_by(
+            rows, [tables.keys[name] for name in by], query["orderDirection"] == "desc"
+        )
+    query |= {"limit": page[0], "offset": page[1]}
+    shown = whole.read(f"/v1/{kind}", kind, **query)
+    assert slugs(shown) == slugs(rows[page[1] : page[1] + page[0]])
 
 
 WORDS = [
@@ -282,23 +142,23 @@ def test_a_search_finds_what_reading_every_text_finds(whole: Whole, words: list[
     holding = [event for event in whole.events if all(word in texts(event) for word in asked)]
     first = [event for event in holding if all(word in event["title"].lower() for word in asked)]
     order = [*first, *(event for event in holding if event not in first)]
-    found = whole.get("/v1/search", query=" ".join(words), limit=500)["events"]
+    found = whole.read("/v1/search", query=" ".join(words), limit=500)["events"]
     assert [event["slug"] for event in found] == [event["slug"] for event in order]
 
 
 def test_one_by_one_and_in_lists_they_are_the_same(whole: Whole) -> None:
-    listed = {event["slug"]: event for event in whole.get("/v1/events", limit=500)["events"]}
+    listed = {event["slug"]: event for event in whole.read("/v1/events", limit=500)["events"]}
     assert listed == {event["slug"]: event for event in whole.events}
     for event in whole.events[-3:]:
-        assert whole.get(f"/v1/events/{event['id']}")["event"] == event
+        assert whole.read(f"/v1/events/{event['id']}")["event"] == event
         for market in event["markets"]:
-            assert whole.get(f"/v1/market/id/{market['id']}")["market"] == market
-            assert whole.get("/v1/markets", slug=market["slug"])["markets"] == [market]
-            assert whole.get("/v1/markets", id=market["id"])["markets"] == [market]
+            assert whole.read(f"/v1/market/id/{market['id']}")["market"] == market
+            assert whole.read("/v1/markets", slug=market["slug"])["markets"] == [market]
+            assert whole.read("/v1/markets", id=market["id"])["markets"] == [market]
 
 
 def test_states_by_date_are_those_of_the_instruments(whole: Whole) -> None:
-    exchange = whole.simulation.exchange
+    exchange = whole.core
     for slug in whole.games.slugs:
         state = dormant_state(exchange, slug)
         for symbol in whole.games.symbols_of(slug):
@@ -317,7 +177,7 @@ def test_dates_that_fall_into_maintenance_wait_for_its_end_in_lists_too(played: 
         f" {{games.played: {str(played).lower()}}}\n"
     )
     simulation = Simulation(load_scenario(text))
-    connection = connect(simulation)
+    connection = Desk(simulation)
     games, results = simulation.exchange.reference.generated, simulation.exchange.games.plan
     begins, ends = (
         parse_instant("2026-09-10T02:00:00-04:00"),
@@ -338,16 +198,16 @@ def test_dates_that_fall_into_maintenance_wait_for_its_end_in_lists_too(played: 
     ):
         connection.advance_to(moment)
         for slug in expiring:
-            listed = connection.gateway.get(
-                "/v1/events", params={"slug": slug, "closed": str(closed).lower()}
-            ).json()["events"]
+            listed = connection.gateway.read(
+                "/v1/events", "events", slug=slug, closed=str(closed).lower()
+            )
             assert [
                 market["exchangeStatus"] for event in listed for market in event["markets"]
             ] == [status] * len(games.symbols_of(slug))
             symbol = games.symbols_of(slug)[0]
-            markets = connection.gateway.get(
-                "/v1/markets", params={"slug": symbol, "closed": str(closed).lower()}
-            ).json()["markets"]
+            markets = connection.gateway.read(
+                "/v1/markets", "markets", slug=symbol, closed=str(closed).lower()
+            )
             assert (
                 [market["exchangeStatus"] for market in markets]
                 == [status]
@@ -364,20 +224,20 @@ def test_numbers_and_symbols_that_are_not_there_are_not_found(whole: Whole) -> N
         "/v1/events/39999",
         f"/v1/events/slug/{stem}x",
     ):
-        assert whole.connection.gateway.get(path).status == 404
+        assert whole.gateway.get(path).status == 404
 
 
 @pytest.fixture(scope="module")
-def large() -> Connection:
+def large() -> Desk:
     """A world as large as life, of which hardly anything is made at its start."""
-    world = connect(Simulation(load_scenario("life-size")))
-    assert len(world.simulation.exchange.instruments) >= 43_000
-    assert world.simulation.exchange.reference.generated._made.cache_info().misses < 60
+    world = begin("life-size")
+    assert len(world.core.instruments) >= 43_000
+    assert world.core.reference.generated._made.cache_info().misses < 60
     return world
 
 
-def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Connection) -> None:
-    games = large.simulation.exchange.reference.generated
+def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Desk) -> None:
+    games = large.core.reference.generated
     made = games._made.cache_info()
     kinds = len(games.examples)  # filters on markets read one event of each kind
     assert kinds < 60
@@ -390,14 +250,10 @@ def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Connection) ->
         ("/v2/leagues/mlb/events", {"limit": 10, "section": "trending"}),
     ]
     for path, params in asked:
-        answer = large.gateway.get(path, params=params).json()
+        answer = large.gateway.read(path, **params)
         assert answer["markets" if path == "/v1/markets" else "events"]
     client = large.rpc(
-        next(
-            firm
-            for firm in large.simulation.exchange.firms.all()
-            if "read:marketdata" in firm.scopes
-        )
+        next(firm for firm in large.core.firms.all() if "read:marketdata" in firm.scopes)
     )
     request = wire.CreateMarketDataSubscriptionRequest(snapshot_only=True)
     assert (
@@ -409,15 +265,11 @@ def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Connection) ->
         == 50
     )
     assert games._made.cache_info().misses - made.misses - kinds < 60
-    assert not [
-        symbol
-        for symbol in large.simulation.exchange.trading.lifecycle.symbols()
-        if games.find(symbol)
-    ]
+    assert not [symbol for symbol in large.trading.lifecycle.symbols() if games.find(symbol)]
 
 
-def test_what_was_made_is_forgotten_again(large: Connection) -> None:
-    games = large.simulation.exchange.reference.generated
+def test_what_was_made_is_forgotten_again(large: Desk) -> None:
+    games = large.core.reference.generated
     for slug in games.slugs[:500]:
         games.event(slug)
     assert games._made.cache_info().currsize == games.event.cache_info().currsize == 384
@@ -425,50 +277,27 @@ def test_what_was_made_is_forgotten_again(large: Connection) -> None:
 
 # ---- step by step
 
-EVENT_LOOKS: dict[str, Callable[[Event], Any]] = {
-    "volume": lambda event: event.volume,
-    "volume24hr": lambda event: event.volume_24hr,
-    "liquidity": lambda event: event.liquidity,
-    "openInterest": lambda event: event.open_interest,
-    "updatedAt": lambda event: event.updated_at,
+# What lists are looked at by after each step: sort keys, and parameters with a value.
+LOOKS: dict[str, tuple[tuple[str, ...], tuple[tuple[str, Any], ...]]] = {
+    "events": (
+        ("volume", "volume24hr", "liquidity", "openInterest", "updatedAt"),
+        (
+            *((name, True) for name in ("active", "closed", "live", "ended")),
+            *(("period", "FT"), ("period", "T3"), ("volumeMin", 0.01)),
+            ("finishedTimestampMin", "2026-09-08T02:20:00Z"),
+        ),
+    ),
+    "markets": (
+        ("volume1wk", "updatedAt"),
+        (("active", True), ("closed", True), ("volumeMin", 0.01)),
+    ),
 }
-MARKET_LOOKS: dict[str, Callable[[Market], Any]] = {
-    "volume1wk": lambda market: market.volume_1wk,
-    "updatedAt": lambda market: market.updated_at,
-}
-EVENING = parse_instant("2026-09-07T22:20:00-04:00")
-EVENT_PASSES: list[tuple[dict[str, Any], Callable[[Event], bool]]] = [
-    ({"active": True}, lambda event: event.active),
-    ({"closed": True}, lambda event: event.closed),
-    ({"live": True}, lambda event: event.live),
-    ({"ended": True}, lambda event: event.ended),
-    ({"period": "FT"}, lambda event: event.period == "FT"),
-    ({"period": "T3"}, lambda event: event.period == "T3"),
-    ({"volume_min": 0.01}, lambda event: event.volume >= 0.01),
-    ({"finished_timestamp_min": EVENING}, lambda event: (event.finished_timestamp or 0) >= EVENING),
-]
-MARKET_PASSES: list[tuple[dict[str, Any], Callable[[Market], bool]]] = [
-    ({"active": True}, lambda market: market.active),
-    ({"closed": True}, lambda market: market.closed),
-    ({"volume_min": 0.01}, lambda market: market.volume >= 0.01),
-]
-ANYBODY = Caller(plane="gateway")
-
-
-def events_of(simulation: Simulation, **query: Any) -> list[Event]:
-    request = gateway_wire.ListEventsRequest(limit=5000, **{"order_direction": "asc"} | query)
-    return list_events(simulation.exchange, ANYBODY, request).events
-
-
-def markets_of(simulation: Simulation, **query: Any) -> list[Market]:
-    request = gateway_wire.ListMarketsRequest(limit=5000, **{"order_direction": "asc"} | query)
-    return list_markets(simulation.exchange, ANYBODY, request).markets
 
 
 DUSK = parse_instant("2026-09-07T19:00:00-04:00")
 
 
-class Steps:
+class Steps(Desk):
     """A small world whose lists and events are looked at after each step."""
 
     def __init__(self, more: str = "", *, recurring: str = "false", start: Instant = DUSK) -> None:
@@ -476,19 +305,11 @@ class Steps:
             f"name: steps\nextends: quickstart\nclock: {{start: {format_instant(start)}}}\n"
             f'limits: {{public: "off"}}\nworld: {{games: 14, automated_windows: {recurring}}}\n{more}'
         )
-        self.simulation = Simulation(load_scenario(text))
-        self.connection = connect(self.simulation)
-        self.games = self.simulation.exchange.reference.generated
-
-    def get(self, path: str, **params: Any) -> Any:
-        return self.connection.gateway.get(path, params=params).json()
-
-    def control(self, action: str, subject: str, **body: object) -> None:
-        self.connection.absorb(self.simulation.control(action, subject, body))
+        super().__init__(Simulation(load_scenario(text)))
+        self.games = self.core.reference.generated
 
     def event(self, slug: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.get(f"/v1/events/slug/{slug}")["event"]
-        return found
+        return self.read(f"/v1/events/slug/{slug}")["event"]
 
     def statuses(self, slug: str) -> set[str]:
         return {market["exchangeStatus"] for market in self.event(slug)["markets"]}
@@ -496,23 +317,16 @@ class Steps:
     def trade(self, symbol: str, contracts: int) -> None:
         for by, side in (("maker", "buy"), ("taker", "sell")):
             body = {"as": by, "symbol": symbol, "side": side, "price": "0.50"}
-            self.control("order.place", "", **body, qty=str(contracts))
+            self.operate("order.place", "", **body, qty=str(contracts))
 
     def look(self) -> None:
         """Lists are those of their rows, and rows are what somebody sees who never looked."""
-        fresh = self.simulation.fork()
-        events, markets = events_of(self.simulation), markets_of(self.simulation)
-        assert (events, markets) == (events_of(fresh), markets_of(fresh))
-        for name, of in EVENT_LOOKS.items():
-            found = events_of(self.simulation, order_by=[name], order_direction="desc")
-            assert found == sorted(events, key=of, reverse=True), name
-        for name, value in MARKET_LOOKS.items():
-            listed = markets_of(self.simulation, order_by=[name], order_direction="desc")
-            assert listed == sorted(markets, key=value, reverse=True), name
-        for query, passes in EVENT_PASSES:
-            assert events_of(self.simulation, **query) == [*filter(passes, events)], query
-        for query, test in MARKET_PASSES:
-            assert markets_of(self.simulation, **query) == [*filter(test, markets)], query
+        fresh = Desk(self.simulation.fork())
+        for kind, (keys, filters) in LOOKS.items():
+            every = {"limit": 5000, "orderDirection": "asc"}
+            rows = self.read(f"/v1/{kind}", kind, **every)
+            assert rows == fresh.read(f"/v1/{kind}", kind, **every)
+            check_list(self, kind, rows, keys, filters)
 
 
 @pytest.mark.long
@@ -522,7 +336,7 @@ def test_lists_and_events_follow_each_moment_of_a_game() -> None:
     slug = steps.games.slugs[12]
     dates = steps.games.dates(slug)
     assert dates is not None
-    ends = steps.simulation.exchange.games.plan.event_end(slug)
+    ends = steps.core.games.plan.event_end(slug)
     for at, before, after in (
         (dates.game, ("OPEN", False, False), ("OPEN", True, False)),
         (ends, ("OPEN", True, False), ("CLOSED", False, True)),
@@ -531,7 +345,7 @@ def test_lists_and_events_follow_each_moment_of_a_game() -> None:
         (dates.termination, ("EXPIRED", False, True), ("TERMINATED", False, True)),
     ):
         for late, shown in ((-1, before), (0, after)):
-            steps.connection.advance_to(at + late)
+            steps.advance_to(at + late)
             event = steps.event(slug)
             assert steps.statuses(slug) == {shown[0]}, (at, late)
             assert (event["live"], event["ended"]) == shown[1:]
@@ -553,22 +367,22 @@ def test_lists_and_events_follow_what_happens_to_a_game() -> None:
     steps.trade(champion["markets"][0]["slug"], 10)
     steps.look()
     assert (steps.event(slug)["volume"], steps.event(slug)["openInterest"]) == (1, 2)
-    steps.control("instrument.state", second, state="HALTED")
+    steps.operate("instrument.state", second, state="HALTED")
     steps.look()
     assert steps.statuses(slug) == {"OPEN", "HALTED"}
-    steps.control("event.update", other, home_score=3, away_score=1, period="T3", live=True)
+    steps.operate("event.update", other, home_score=3, away_score=1, period="T3", live=True)
     steps.look()
     assert steps.event(other)["score"] == {"home": 3, "away": 1}
-    steps.control("instrument.create", "", symbol="by-hand", event=third, state="OPEN")
+    steps.operate("instrument.create", "", symbol="by-hand", event=third, state="OPEN")
     steps.look()
     listed = steps.event(third)
     assert [one["slug"] for one in listed["markets"]][-1] == "by-hand"
     steps.simulation.snapshot("listed")
-    steps.control("instrument.settle", second, price="1")
+    steps.operate("instrument.settle", second, price="1")
     steps.look()
     event = steps.event(slug)
     assert (event["active"], event["closed"]) == (True, False), "one of its markets has paid"
-    steps.connection.advance("25h")
+    steps.advance("25h")
     steps.look()
     event = steps.event(slug)
     assert (event["volume"], event["volume24hr"], event["closed"]) == (1, 0, True)
@@ -584,10 +398,10 @@ def test_lists_and_events_follow_what_happens_to_a_game() -> None:
 
 def test_a_game_that_was_over_when_the_world_began_is_paid_a_minute_after_its_end() -> None:
     slug = Steps().games.slugs[12]
-    ends = Steps().simulation.exchange.games.plan.event_end(slug)
+    ends = Steps().core.games.plan.event_end(slug)
     steps = Steps(start=ends + MINUTE // 2)
     for at, status in ((ends + MINUTE - 1, "CLOSED"), (ends + MINUTE, "RESOLVED")):
-        steps.connection.advance_to(at)
+        steps.advance_to(at)
         event = steps.event(slug)
         assert parse_instant(event["updatedAt"]) == (ends if status == "CLOSED" else at)
         assert {market["status"] for market in event["markets"]} == {f"MARKET_STATUS_{status}"}
@@ -601,7 +415,7 @@ def test_lists_follow_recurring_markets_as_they_come_open_and_go() -> None:
     begins.
     """
     steps = Steps(recurring="true")
-    start = steps.simulation.now
+    start = steps.now
     names = [f"btc-updown-5m-2026-09-07-{at}z" for at in ("2300", "2305")]
     for since, statuses in (
         (0, ["OPEN", "PENDING"]),
@@ -609,9 +423,9 @@ def test_lists_follow_recurring_markets_as_they_come_open_and_go() -> None:
         (210 * NS_PER_S, ["OPEN", "OPEN"]),
         (300 * NS_PER_S, ["CLOSED", "OPEN"]),
     ):
-        steps.connection.advance_to(start + since)
-        markets = markets_of(steps.simulation, event_slug=names)
-        assert [market.exchange_status for market in markets] == statuses
+        steps.advance_to(start + since)
+        markets = steps.read("/v1/markets", "markets", eventSlug=names, orderDirection="asc")
+        assert [market["exchangeStatus"] for market in markets] == statuses
         steps.look()
 
 
@@ -619,13 +433,13 @@ def test_while_games_are_not_played_a_result_is_known_at_the_expiration() -> Non
     steps = Steps("assumptions: {games.played: false}\n")
     slug = steps.games.slugs[12]
     dates = steps.games.dates(slug)
-    result = steps.simulation.exchange.games.plan.final_game(slug)
+    result = steps.core.games.plan.final_game(slug)
     assert dates is not None and result is not None
-    steps.connection.advance_to(dates.expiration - 1)
+    steps.advance_to(dates.expiration - 1)
     event = steps.event(slug)
     assert (event["ended"], event["score"], event["period"]) == (False, None, "NS")
     assert steps.statuses(slug) == {"OPEN"}
-    steps.connection.advance_to(dates.expiration)
+    steps.advance_to(dates.expiration)
     event = steps.event(slug)
     assert (event["ended"], event["period"]) == (True, "FT")
     assert event["score"] == {"home": result.home_score, "away": result.away_score}
@@ -648,6 +462,6 @@ def test_a_game_that_was_only_reported_as_ended_has_the_score_of_its_periods(
 ) -> None:
     steps = Steps()
     slug = steps.games.slugs[12]
-    steps.control("event.update", slug, **report, ended=True)
+    steps.operate("event.update", slug, **report, ended=True)
     event = steps.event(slug)
     assert (event["score"], event["period"], event["ended"]) == (score, period, True)

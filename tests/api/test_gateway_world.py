@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sim.run.client.client import Connection
+from tests.kit import Desk
 
 NUMBER = (int, float)
 # Fields of §2.10 that are there on the quickstart's date; those that left on 2026-06-29 are tested
@@ -69,12 +69,10 @@ def assert_shape(message: dict[str, Any], shape: dict[Any, tuple[str, ...]]) -> 
             assert kind is bool or not isinstance(message[name], bool), name
 
 
-def paged(world: Connection, what: str, size: int = 500) -> list[dict[str, Any]]:
+def paged(world: Desk, what: str, size: int = 500) -> list[dict[str, Any]]:
     """Everything of a list, page by page."""
     found: list[dict[str, Any]] = []
-    while page := world.gateway.get(
-        f"/v1/{what}", params={"limit": size, "offset": len(found)}
-    ).json()[what]:
+    while page := world.gateway.read(f"/v1/{what}", limit=size, offset=len(found))[what]:
         world.advance("1s")  # every rate limit recovers
         found += page
     return found
@@ -82,11 +80,9 @@ def paged(world: Connection, what: str, size: int = 500) -> list[dict[str, Any]]
 
 @pytest.mark.reading("documented")
 @pytest.mark.spec("S2.10-1", "S2.10-2", "S4.1-9", "S4.1-11", "S9-3")
-def test_every_market_has_every_documented_field(world: Connection) -> None:
+def test_every_market_has_every_documented_field(world: Desk) -> None:
     markets = paged(world, "markets")
-    assert [market["slug"] for market in markets] == list(
-        world.simulation.exchange.instruments.symbols()
-    )
+    assert [market["slug"] for market in markets] == list(world.core.instruments.symbols())
     assert len(markets) > 3000
     for market in markets[::7]:
         assert_shape(market, MARKET)
@@ -101,14 +97,14 @@ def test_every_market_has_every_documented_field(world: Connection) -> None:
         for tag in market["tags"]:
             assert_shape(tag, TAG)
     one = markets[0]
-    assert world.gateway.get(f"/v1/market/slug/{one['slug']}").json()["market"] == one
-    assert world.gateway.get(f"/v1/market/id/{one['id']}").json()["market"] == one
+    assert world.gateway.read(f"/v1/market/slug/{one['slug']}", "market") == one
+    assert world.gateway.read(f"/v1/market/id/{one['id']}", "market") == one
 
 
 @pytest.mark.long
 @pytest.mark.reading("documented")
 @pytest.mark.spec("S2.11-1", "S4.1-10")
-def test_every_event_has_every_documented_field(world: Connection) -> None:
+def test_every_event_has_every_documented_field(world: Desk) -> None:
     events = paged(world, "events")
     assert len({event["id"] for event in events}) == len(events) > 250
     assert [market["id"] for event in events for market in event["markets"]] == [
@@ -121,13 +117,13 @@ def test_every_event_has_every_documented_field(world: Connection) -> None:
     games = [event for event in events if event["gameId"]]
     assert games
     assert all(len(event["teams"]) == 2 for event in games)
-    assert len(world.gateway.get("/v1/events").json()["events"]) == 100
+    assert len(world.gateway.read("/v1/events", "events")) == 100
 
 
 @pytest.mark.spec("S2.2-3", "S4.1-1")
 @pytest.mark.parametrize("asset", ["crypto:btc", "crypto:eth"])
-def test_bitcoin_and_ether_have_months_of_prices(world: Connection, asset: str) -> None:
+def test_bitcoin_and_ether_have_months_of_prices(world: Desk, asset: str) -> None:
     params = {"assets": asset, "bucket": "ASSET_PRICE_BUCKET_1D", "from": 0, "to": 0}
-    (series,) = world.gateway.get("/v1/asset-prices/history", params=params).json()["series"]
+    (series,) = world.gateway.read("/v1/asset-prices/history", "series", **params)
     assert len(series["candles"]) > 60
     assert all(float(candle["low"]) > 0 for candle in series["candles"])

@@ -9,13 +9,12 @@ import pytest
 from evening import EVENING, Evening, Row, some
 
 from sim.kernel.instants import eastern_date, format_instant
-from tests.journeys import trader
 
 
 def instruments(evening: Evening, **body: Any) -> list[Row]:
     rows: list[Row] = []
     token = ""
-    client = trader(evening.world)
+    client = evening.trader()
     while True:
         answer = client.post(
             "/v1/refdata/instruments", json={"pageSize": 1000, "pageToken": token, **body}
@@ -133,7 +132,7 @@ def test_instruments_by_state_symbol_game_type_and_date(
 
 def eastern_days(evening: Evening, field: str) -> dict[str, str]:
     """The Eastern date of each instrument's start or expiration."""
-    exchange = evening.world.simulation.exchange
+    exchange = evening.core
     found = {}
     for symbol in exchange.instruments.symbols():
         instrument = exchange.instruments.require(symbol)
@@ -143,17 +142,17 @@ def eastern_days(evening: Evening, field: str) -> dict[str, str]:
 
 
 def test_instruments_come_in_pages_of_fifty(evening: Evening, listed: list[Row]) -> None:
-    client = trader(evening.world)
-    answer = client.post("/v1/refdata/instruments", json={}).json()
+    client = evening.trader()
+    answer = client.send("/v1/refdata/instruments", {})
     assert symbols(answer["instruments"]) == symbols(listed[:50])
     assert answer["eof"] is False
     for path in ("/v1/refdata/instruments/search", "/v1beta1/list_instruments"):
-        again = client.post(path, json={"pageSize": 7}).json()
+        again = client.send(path, {"pageSize": 7})
         assert symbols(again["instruments"]) == symbols(listed[:7])
-    every = client.post("/v1/refdata/symbols", json={}).json()["symbols"]
+    every = client.send("/v1/refdata/symbols", {}, "symbols")
     assert every == symbols(listed)
-    metadata = client.post("/v1/refdata/metadata", json={}).json()["metadata"]
+    metadata = client.send("/v1/refdata/metadata", {}, "metadata")
     assert metadata["timezone"] == "America/New_York" and metadata["server_version"] == "sandbox"
     bad = client.post("/v1/refdata/instruments", json={"startTimeGte": "soon"})
     assert bad.json()["message"].startswith("start_time_gte: not a date: 'soon'")
-    assert format_instant(evening.world.simulation.now) == EVENING
+    assert format_instant(evening.now) == EVENING

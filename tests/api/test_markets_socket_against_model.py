@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
 from sim.core.model.enums import Side
 from sim.kernel.instants import format_instant, parse_instant
-from sim.run.client.client import Stream, connect
-from tests.kit.streams import MARKETS, place, socket
+from sim.run.client.client import Stream
+from tests.kit import begin
+from tests.kit.streams import MARKETS, socket
 from tests.sessions import SESSIONS
 
 SCENARIO = """
@@ -106,8 +106,8 @@ class Model:
 
     def __init__(self, *, samples: bool) -> None:
         self.samples = samples
-        self.world = connect(Simulation(load_scenario(SCENARIO)))
-        self.trading = self.world.simulation.exchange.trading
+        self.world = begin(SCENARIO)
+        self.trading = self.world.trading
         self.sockets: list[Socket] = []
         self.trades: list[Trade] = []
         self.topics: dict[tuple[str, str, bool], dict[tuple[str, str], list[Socket]]] = {}
@@ -117,7 +117,7 @@ class Model:
 
     @property
     def now(self) -> int:
-        return self.world.simulation.now
+        return self.world.now
 
     def has_data(self, symbol: str) -> bool:
         return symbol != "three" or self.now >= OPENS
@@ -423,7 +423,7 @@ class Both:
         fields = {}
         if symbol == "two":
             fields["orderQty"] = str(rng.choice((137, 250, 6)))
-        place(model.world, instrument, side, cents, qty, user=rng.randrange(2), **fields)
+        model.world.place(instrument, side, cents, qty, user=rng.randrange(2), **fields)
         for row in list(model.trading.trades)[self.seen :]:
             price_scale, qty_scale = SCALES[row.symbol]
             taker, maker = row.aggressor.order, row.passive.order

@@ -11,25 +11,26 @@ import pytest
 
 from sim.api.registry import handlers
 from sim.read.explain import explain
-from sim.run.client.client import Connection, Response
-from tests.journeys import firm, key, order, poor_firm, quiet, trader
+from sim.run.client.client import Response
+from tests.journeys import firm, order, quiet
+from tests.kit import Desk
 
-Prepare = Callable[[Connection], None]
+Prepare = Callable[[Desk], None]
 
 
-def _fault(world: Connection) -> None:
+def _fault(world: Desk) -> None:
     world.simulation.control(
         "fault.add", "", {"match": {"operation": "InsertOrder"}, "act": {"status": 502}}
     )
 
 
-def _maintenance(world: Connection) -> None:
-    world.simulation.exchange.maintenance.pause(3_600_000_000_000)
+def _maintenance(world: Desk) -> None:
+    world.core.maintenance.pause(3_600_000_000_000)
     world.advance("1s")
 
 
-def _call(world: Connection, **given: Any) -> Response:
-    found = given.pop("client", None) or trader(world)
+def _call(world: Desk, **given: Any) -> Response:
+    found = given.pop("client", None) or world.trader()
     return found.request(
         given.pop("verb", "POST"), given.pop("path", "/v1/trading/orders"), **given
     )
@@ -45,7 +46,7 @@ STAGES: list[tuple[str, Prepare | None, dict[str, Any], int]] = [
 ]
 
 
-def explained(world: Connection, answer: Response) -> dict[str, Any]:
+def explained(world: Desk, answer: Response) -> dict[str, Any]:
     """Why a call was refused, by the id in its answer."""
     found = explain(world.simulation, answer.reply.request_id)
     assert found is not None
@@ -56,7 +57,7 @@ def explained(world: Connection, answer: Response) -> dict[str, Any]:
     ("stage", "prepare", "call", "status"), STAGES, ids=[row[0] for row in STAGES]
 )
 def test_each_stage_refuses_with_its_own_status_and_says_so(
-    world: Connection, stage: str, prepare: Prepare | None, call: dict[str, Any], status: int
+    world: Desk, stage: str, prepare: Prepare | None, call: dict[str, Any], status: int
 ) -> None:
     if prepare is not None:
         prepare(world)
@@ -66,7 +67,7 @@ def test_each_stage_refuses_with_its_own_status_and_says_so(
 
 
 @pytest.mark.parametrize("index", range(len(STAGES) - 1))
-def test_of_two_reasons_the_earlier_stage_decides(world: Connection, index: int) -> None:
+def test_of_two_reasons_the_earlier_stage_decides(world: Desk, index: int) -> None:
     stage, prepare, call, status = STAGES[index]
     later = STAGES[index + 1]
     for each in (prepare, later[1]):
@@ -78,9 +79,9 @@ def test_of_two_reasons_the_earlier_stage_decides(world: Connection, index: int)
 
 @pytest.mark.spec("S7.1-3", "S5.1-9")
 def test_a_missing_scope_comes_before_a_missing_participant_and_both_before_the_body(
-    world: Connection,
+    world: Desk,
 ) -> None:
-    poor, rich = poor_firm(world.simulation), firm(world.simulation)
+    poor, rich = world.poor_firm, world.firm
     answer = _call(world, client=world.exchange(poor), body=b"{not json")
     assert (
         answer.status == 403 and "missing required scope write:orders" in answer.json()["message"]
@@ -91,8 +92,8 @@ def test_a_missing_scope_comes_before_a_missing_participant_and_both_before_the_
 
 
 @pytest.mark.spec("S7.1-8", "S7.2-2", "S8-2")
-def test_the_rate_limit_comes_before_the_body_is_read(world: Connection) -> None:
-    user = trader(world)
+def test_the_rate_limit_comes_before_the_body_is_read(world: Desk) -> None:
+    user = world.trader()
     seen = [user.post("/v1/report/trades/stats", body=b"{not json").status for _ in range(61)]
     assert seen == [400] * 60 + [429]
     refused = user.post("/v1/report/trades/stats", body=b"{not json")
@@ -105,7 +106,7 @@ def test_the_rate_limit_comes_before_the_body_is_read(world: Connection) -> None
     assert int(refused.headers["retry-after"]) >= 1
 
 
-def test_every_call_is_journalled_and_logged_refused_ones_too(world: Connection) -> None:
+def test_every_call_is_journalled_and_logged_refused_ones_too(world: Desk) -> None:
     sim = world.simulation
     world.bearer(firm(sim))
     before = sim.seq
@@ -123,37 +124,35 @@ def test_every_call_is_journalled_and_logged_refused_ones_too(world: Connection)
     assert [bool(row["explain"]) for row in rows] == [False, True, True]
 
 
-def test_the_log_tells_what_came_after_an_input_and_nothing_twice(world: Connection) -> None:
+def test_the_log_tells_what_came_after_an_input_and_nothing_twice(world: Desk) -> None:
     told: list[int] = []
     start = world.simulation.seq
     for path in ("/v1/whoami", "/v1/users", "/v1/nothing"):
         before = world.simulation.seq
-        trader(world).get(path)
+        world.trader().get(path)
         told += [entry.seq for entry in world.simulation.log.since(before)]
     assert len(told) >= 3
     assert told == [row["seq"] for row in world.simulation.requests(since=start)]
 
 
-def test_unknown_fields_are_ignored_and_reported(world: Connection) -> None:
-    instrument = quiet(world.simulation)
+def test_unknown_fields_are_ignored_and_reported(world: Desk) -> None:
+    instrument = world.quiet()
     assert _call(world, json=order(instrument, "buy", 50, 1, favouriteColour="blue")).status == 200
     assert world.simulation.requests(operation="InsertOrder")[-1]["ignored"] == ["favouriteColour"]
 
 
 def test_what_is_in_the_contract_and_not_built_says_so(
-    world: Connection, monkeypatch: pytest.MonkeyPatch
+    world: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(handlers(), "HealthAPI.HealthCheck")
-    answer = world.exchange(firm(world.simulation)).get("/v1/health")
+    answer = world.partner.get("/v1/health")
     assert answer.status == 501
     assert "HealthAPI.HealthCheck" in answer.json()["message"]
 
 
 @pytest.mark.parametrize("path", ["/v1/ws/markets", "/v1/ws/private"])
-def test_a_web_socket_asked_for_without_an_upgrade_is_a_bad_request(
-    world: Connection, path: str
-) -> None:
-    answer = world.retail(key(world.simulation)).get(path)
+def test_a_web_socket_asked_for_without_an_upgrade_is_a_bad_request(world: Desk, path: str) -> None:
+    answer = world.customer().get(path)
     assert (answer.status, answer.json()["message"]) == (400, "this path is a WebSocket")
 
 
@@ -167,11 +166,11 @@ def test_a_web_socket_asked_for_without_an_upgrade_is_a_bad_request(
     ],
 )
 def test_an_answer_that_a_fault_struck_names_it_whatever_it_says(
-    world: Connection, act: dict[str, object], symbol: str, status: int
+    world: Desk, act: dict[str, object], symbol: str, status: int
 ) -> None:
-    path = f"/v1/orderbook/{symbol or quiet(world.simulation).symbol}"
+    path = f"/v1/orderbook/{symbol or world.quiet().symbol}"
     fault = {"match": {"operation": "GetOrderBook"}, "act": act, "times": 1}
     world.simulation.control("fault.add", "", fault)
-    struck, spared = (trader(world).get(path) for _ in range(2))
+    struck, spared = (world.trader().get(path) for _ in range(2))
     assert (struck.status, struck.headers["x-sim-fault"]) == (status, "f1")
     assert "x-sim-fault" not in spared.headers

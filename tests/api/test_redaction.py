@@ -35,15 +35,15 @@ from sim.api.pipeline.redaction import (
     redact_text,
 )
 from sim.api.pipeline.settings import Settings
-from sim.api.pipeline.valid_text import Headers
+from sim.api.pipeline.verification import Headers
 from sim.contract.contract import Plane, load_contract
 from sim.contract.wire_fields import fields_of
 from sim.core.identity.credentials import Credentials
 from sim.core.identity.firms import ApiKey, Firm, Firms
 from sim.core.model.context import Context
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, days, parse_instant, seconds
-from sim.run.client.client import connect
 from tests.journeys import firm
+from tests.kit import Desk
 
 START = parse_instant("2026-09-08T18:00:00Z")
 AUDIENCE = "https://api.sandbox.test"
@@ -619,7 +619,7 @@ def test_json_that_is_no_object_is_sealed_whole_and_refused_as_what_it_is(
     plane: Plane, path: str, body: bytes
 ) -> None:
     sim = Simulation(load_scenario("quickstart"))
-    world = connect(sim)
+    world = Desk(sim)
     token = world.bearer(firm(sim)) if plane == "exchange" else {}
     reply = sim.rest(plane, "POST", path, "", token, body).reply
     assert reply is not None and reply.status == 400

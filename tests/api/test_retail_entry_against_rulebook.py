@@ -55,7 +55,7 @@ INTENTS = {
 def retail() -> RetailWorld:
     """Offers of one step at every tick from the middle up, and bids at every tick below."""
     made = RetailWorld(UNLIMITED)
-    made.control(
+    made.operate(
         "instrument.create",
         "",
         symbol=NARROW,
@@ -345,7 +345,7 @@ def preview(retail: RetailWorld, body: dict[str, Any]) -> Response:
 def test_each_request_is_refused_for_its_first_mistake_or_shows_its_order(
     retail: RetailWorld, seed: int
 ) -> None:
-    rng, now = Random(seed), retail.sim.now
+    rng, now = Random(seed), retail.now
     for _ in range(40):
         body = random_body(rng, now)
         expected, answer = refusal(body, now), preview(retail, body)
@@ -379,7 +379,7 @@ def test_a_market_order_reaches_exactly_its_bound(
         }
         if tolerance := {} if rng.random() < 0.1 else _tolerance(rng):
             body["slippageTolerance"] = tolerance
-        if refusal(body, retail.sim.now) is not None:
+        if refusal(body, retail.now) is not None:
             continue
         order = preview(retail, body).json()["order"]
         buys = order["side"] == "ORDER_SIDE_BUY"

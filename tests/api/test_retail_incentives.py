@@ -13,10 +13,10 @@ from sim.kernel.instants import days, hours
 @pytest.fixture
 def retail() -> RetailWorld:
     world = RetailWorld()
-    now = world.sim.now
-    incentives = world.sim.exchange.incentives
+    now = world.now
+    incentives = world.core.incentives
     incentives.load(type(incentives.save())([], []))
-    world.sim.exchange.scoring.load([])
+    world.core.scoring.load([])
     incentives.add(
         Period(
             program_id="whole_early",
@@ -55,14 +55,13 @@ def retail() -> RetailWorld:
 
 def slugs(retail: RetailWorld, **params: object) -> list[str]:
     return [
-        program["marketSlug"]
-        for program in retail.ann.get("/v1/incentives", params=params).json()["programs"]
+        program["marketSlug"] for program in retail.ann.read("/v1/incentives", "programs", **params)
     ]
 
 
 @pytest.mark.spec("S2.3-1", "S2.3-2", "S3.2-1")
 def test_programs_are_grouped_by_market_and_leave_out_what_is_unset(retail: RetailWorld) -> None:
-    fine, whole = retail.ann.get("/v1/incentives").json()["programs"]
+    fine, whole = retail.ann.read("/v1/incentives", "programs")
     assert (whole["marketSlug"], whole["instrumentState"]) == (WHOLE, "INSTRUMENT_STATE_OPEN")
     early, live = whole["timePeriods"]
     assert (early["status"], live["status"], fine["timePeriods"][0]["status"]) == (
@@ -78,20 +77,15 @@ def test_programs_are_grouped_by_market_and_leave_out_what_is_unset(retail: Reta
     assert live["rewardPool"] == 0.5
     assert not {"end", "discountFactor", "targetSize", "minTakerNotional", "maxSpread"} & set(live)
     assert fine["timePeriods"][0]["minTakerNotional"] == 500
-    retail.world.advance("1h")
-    assert (
-        retail.ann.get("/v1/incentives").json()["programs"][1]["timePeriods"][1]["status"]
-        == "active"
-    )
+    retail.advance("1h")
+    assert retail.ann.read("/v1/incentives", "programs", 1, "timePeriods", 1)["status"] == "active"
 
 
 @pytest.mark.spec("S4.2-1")
 def test_a_page_counts_markets(retail: RetailWorld) -> None:
-    first = retail.ann.get("/v1/incentives", params={"page_size": 1}).json()
+    first = retail.ann.read("/v1/incentives", page_size=1)
     assert [program["marketSlug"] for program in first["programs"]] == [FINE]
-    second = retail.ann.get(
-        "/v1/incentives", params={"page_size": 1, "page_token": first["nextPageToken"]}
-    ).json()
+    second = retail.ann.read("/v1/incentives", page_size=1, page_token=first["nextPageToken"])
     assert [program["marketSlug"] for program in second["programs"]] == [WHOLE]
     assert second["nextPageToken"] == ""
     assert retail.ann.get("/v1/incentives", params={"page_token": "nonsense"}).status == 400
@@ -135,16 +129,16 @@ def test_programs_can_be_sorted_by_the_start_of_their_events(
 ) -> None:
     params = {"categories": "sports", "active": "true", "live": "false", "limit": 8}
     starts = dict.fromkeys((WHOLE, FINE), "2026-09-01T04:00:00Z")
-    for event in retail.gateway.get("/v1/events", params=params).json()["events"]:
+    for event in retail.gateway.read("/v1/events", "events", **params):
         symbol = event["markets"][0]["slug"]
         starts[symbol] = event["startTime"]
-        now = retail.sim.now
-        retail.sim.exchange.incentives.add(
+        now = retail.now
+        retail.core.incentives.add(
             Period(program_id=symbol, symbol=symbol, start=now, created=now, reward_pool=DOLLAR)
         )
     assert len(set(starts.values())) > 4
     params = {"order_by": "event_start_time", "order_direction": direction}
-    found = retail.ann.get("/v1/incentives", params=params).json()["programs"]
+    found = retail.ann.read("/v1/incentives", "programs", **params)
     told = {row["marketSlug"]: row["eventStartTime"] for row in found}
     assert told == starts
     assert list(told.values()) == sorted(starts.values())[::sign]
@@ -167,8 +161,8 @@ def test_impossible_filters_are_refused(retail: RetailWorld, params: dict[str, s
 def test_earnings_sum_a_market_and_a_date_and_are_paid_after_eastern_midnight(
     retail: RetailWorld,
 ) -> None:
-    assert retail.ann.get("/v1/incentives/earnings").json() == {"rewards": []}
-    incentives = retail.sim.exchange.incentives
+    assert retail.ann.read("/v1/incentives/earnings") == {"rewards": []}
+    incentives = retail.core.incentives
     account = retail.keys[0].account
     for amount, day, status in (
         (1, "2026-09-08", "PENDING"),
@@ -179,31 +173,29 @@ def test_earnings_sum_a_market_and_a_date_and_are_paid_after_eastern_midnight(
         incentives.grant(
             Reward(account=account, symbol=WHOLE, date=day, amount=amount * DOLLAR, status=status)
         )
-    rewards = retail.ann.get("/v1/incentives/earnings").json()["rewards"]
+    rewards = retail.ann.read("/v1/incentives/earnings", "rewards")
     assert [(reward["date"], reward["reward"], reward["status"]) for reward in rewards] == [
         ("2026-09-08", 3, "PENDING"),
         ("2026-09-07", 4, "PAID"),
         ("2026-09-06", 8, "SKIPPED"),
     ]
     assert rewards[0]["programType"] == "liquidityProgram"
-    narrowed = retail.ann.get(
-        "/v1/incentives/earnings", params={"start_date": "2026-09-07", "end_date": "2026-09-07"}
-    ).json()["rewards"]
+    narrowed = retail.ann.read(
+        "/v1/incentives/earnings", "rewards", start_date="2026-09-07", end_date="2026-09-07"
+    )
     assert [reward["reward"] for reward in narrowed] == [4]
-    assert retail.ann.get("/v1/incentives/earnings", params={"market_slug": FINE}).json() == {
-        "rewards": []
-    }
-    assert retail.bob.get("/v1/incentives/earnings").json() == {"rewards": []}
+    assert retail.ann.read("/v1/incentives/earnings", market_slug=FINE) == {"rewards": []}
+    assert retail.bob.read("/v1/incentives/earnings") == {"rewards": []}
     assert (
         retail.ann.get("/v1/incentives/earnings", params={"start_date": "2026-02-30"}).status == 400
     )
-    retail.world.advance_to("2026-09-09T00:00:00-04:00")
-    assert retail.ann.get("/v1/incentives/earnings").json()["rewards"][0]["status"] == "PAID"
+    retail.advance_to("2026-09-09T00:00:00-04:00")
+    assert retail.ann.read("/v1/incentives/earnings", "rewards", 0)["status"] == "PAID"
 
 
 def test_what_is_paid_pending_and_skipped_of_a_day_is_one_entry(retail: RetailWorld) -> None:
     """Skipped rewards are no payouts: they count where there is nothing else."""
-    incentives, account = retail.sim.exchange.incentives, retail.keys[0].account
+    incentives, account = retail.core.incentives, retail.keys[0].account
     for symbol, amount, status, kind in (
         (WHOLE, 1, "PAID", "liquidityProgram"),
         (WHOLE, 2, "PENDING", "liquidityProgram"),
@@ -223,8 +215,8 @@ def test_what_is_paid_pending_and_skipped_of_a_day_is_one_entry(retail: RetailWo
         incentives.grant(reward)
 
     def rows(**params: str) -> list[tuple[str, float, str]]:
-        retail.world.advance("1s")  # five calls a second
-        found = retail.ann.get("/v1/incentives/earnings", params=params).json()["rewards"]
+        retail.advance("1s")  # five calls a second
+        found = retail.ann.read("/v1/incentives/earnings", "rewards", **params)
         return [(row["marketSlug"], row["reward"], row["status"]) for row in found]
 
     whole = [(FINE, 48, "SKIPPED"), (WHOLE, 3, "PENDING"), (WHOLE, 8, "PAID")]

@@ -10,7 +10,7 @@ from retail_world import BUY_YES, FINE, SELL_YES, WHOLE, RetailWorld, usd
 
 from sim import Simulation, load_scenario
 from sim.kernel.instants import parse_instant
-from sim.run.client.client import connect
+from tests.kit import Desk
 
 
 @pytest.mark.spec("S4.2-9")
@@ -20,7 +20,7 @@ def test_a_book_has_four_decimals_and_both_sides_from_the_best(retail: RetailWor
     for price in ("0.56", "0.555"):
         retail.order(retail.bob, FINE, SELL_YES, price=price, quantity=3)
     for client in (retail.ann, retail.gateway):
-        book = client.get(f"/v1/markets/{FINE}/book").json()["marketData"]
+        book = client.read(f"/v1/markets/{FINE}/book", "marketData")
         assert [(level["px"]["value"], level["qty"]) for level in book["bids"]] == [
             ("0.4550", "2.5000"),
             ("0.4500", "10.2500"),
@@ -41,39 +41,39 @@ def test_best_prices_say_what_buying_either_side_costs(retail: RetailWorld) -> N
     retail.order(retail.ann, FINE, BUY_YES, price="0.45", quantity=3625.5)
     retail.order(retail.bob, FINE, SELL_YES, price="0.555", quantity=0.57)
     retail.order(retail.bob, FINE, SELL_YES, price="0.56", quantity=0.42)
-    best = retail.gateway.get(f"/v1/markets/{FINE}/bbo").json()["marketData"]
+    best = retail.gateway.read(f"/v1/markets/{FINE}/bbo", "marketData")
     assert (best["bestBid"], best["bestAsk"]) == (usd("0.4500"), usd("0.5550"))
     assert (best["longQuote"], best["shortQuote"]) == (usd("0.5550"), usd("0.55"))
     assert (best["bidDepth"], best["askDepth"]) == (1, 2)
     assert not {"bidShares", "askShares"} & set(best)
     assert (best["lastTradePx"], best["sharesTraded"], best["openInterest"]) == (None, "", "")
-    stats = retail.gateway.get(f"/v1/markets/{FINE}/book").json()["marketData"]["stats"]
+    stats = retail.gateway.read(f"/v1/markets/{FINE}/book", "marketData", "stats")
     assert not {"lastTradeQty", "lastTradePx"} & set(stats)
 
 
 def test_an_empty_side_is_null_and_an_answer_follows_every_change(retail: RetailWorld) -> None:
     path = f"/v1/markets/{WHOLE}/bbo"
-    empty = retail.gateway.get(path).json()["marketData"]
+    empty = retail.gateway.read(path, "marketData")
     assert (empty["bestBid"], empty["bestAsk"], empty["currentPx"]) == (None, None, None)
     retail.order(retail.ann, price="0.40")
-    one_sided = retail.gateway.get(path).json()["marketData"]
+    one_sided = retail.gateway.read(path, "marketData")
     assert one_sided["bestBid"] == usd("0.4000")
     assert not {"longQuote", "shortQuote"} & (set(empty) | set(one_sided))
     retail.order(retail.bob, intent=SELL_YES, price="0.40", quantity=4)
-    traded = retail.gateway.get(path).json()["marketData"]
+    traded = retail.gateway.read(path, "marketData")
     assert (traded["lastTradePx"], traded["sharesTraded"], traded["openInterest"]) == (
         usd("0.4000"),
         "4.0000",
         "4.0000",
     )
-    retail.control("instrument.state", WHOLE, state="HALTED")
-    assert retail.gateway.get(path).json()["marketData"]["state"] == "MARKET_STATE_HALTED"
+    retail.operate("instrument.state", WHOLE, state="HALTED")
+    assert retail.gateway.read(path, "marketData", "state") == "MARKET_STATE_HALTED"
 
 
 def test_a_settled_market_shows_its_price_even_when_it_is_zero(retail: RetailWorld) -> None:
-    retail.control("instrument.settle", WHOLE, price="0")
-    best = retail.gateway.get(f"/v1/markets/{WHOLE}/bbo").json()["marketData"]
-    book = retail.gateway.get(f"/v1/markets/{WHOLE}/book").json()["marketData"]
+    retail.operate("instrument.settle", WHOLE, price="0")
+    best = retail.gateway.read(f"/v1/markets/{WHOLE}/bbo", "marketData")
+    book = retail.gateway.read(f"/v1/markets/{WHOLE}/book", "marketData")
     assert (best["settlementPx"], best["currentPx"], best["state"]) == (
         usd("0.0000"),
         usd("0.0000"),
@@ -89,15 +89,15 @@ def test_a_settled_market_shows_its_price_even_when_it_is_zero(retail: RetailWor
 @pytest.mark.spec("S4.2-9")
 def test_every_statistic_says_since_when_it_holds(retail: RetailWorld) -> None:
     def stats() -> dict[str, Any]:
-        return dict(retail.ann.get(f"/v1/markets/{WHOLE}/book").json()["marketData"]["stats"])
+        return dict(retail.ann.read(f"/v1/markets/{WHOLE}/book", "marketData", "stats"))
 
     moments = ["open", "high", "low", "lastTrade", "notional", "openInterest", "close"]
     assert stats() == {}
     for price in ("0.50", "0.60", "0.40", "0.50"):
         retail.order(retail.bob, WHOLE, SELL_YES, price=price)
         retail.order(retail.ann, WHOLE, BUY_YES, price=price)
-        retail.world.advance("1m")
-    retail.control("instrument.state", WHOLE, state="CLOSED")
+        retail.advance("1m")
+    retail.operate("instrument.state", WHOLE, state="CLOSED")
     minutes = [0, 1, 2, 3, 3, 3, 4]
     assert [stats()[f"{name}SetTime"] for name in moments] == [
         f"2026-09-08T18:0{minute}:00Z" for minute in minutes
@@ -111,7 +111,7 @@ def test_every_statistic_says_since_when_it_holds(retail: RetailWorld) -> None:
 
 
 def test_unknown_and_pending_markets_have_no_book(retail: RetailWorld) -> None:
-    retail.control(
+    retail.operate(
         "instrument.create",
         "",
         symbol="aec-test-later",
@@ -135,7 +135,7 @@ def test_the_last_price_sample_is_served_until_its_date(
     scenario = tmp_path / "summer.yaml"
     scenario.write_text("name: summer\nworld: {base: empty}\n")
     sim = Simulation(load_scenario(str(scenario)), start=parse_instant(start))
-    world = connect(sim)
+    world = Desk(sim)
     sim.control(
         "instrument.create",
         "",
@@ -148,7 +148,7 @@ def test_the_last_price_sample_is_served_until_its_date(
             {"as": who, "symbol": WHOLE, "side": side, "price": "0.40", "qty": "1"},
         )
     for path in ("book", "bbo"):
-        shown = world.gateway.get(f"/v1/markets/{WHOLE}/{path}").json()["marketData"]
+        shown = world.gateway.read(f"/v1/markets/{WHOLE}/{path}", "marketData")
         assert ("lastPriceSample" in shown) is served
         if served:
             assert (

@@ -110,7 +110,7 @@ def test_malformed_orders_are_refused_at_once_and_leave_nothing(
     )
     assert answer.status == 400
     assert answer.json()["status"] == 400
-    assert retail.ann.get("/v1/orders/open").json() == {"orders": []}
+    assert retail.ann.read("/v1/orders/open") == {"orders": []}
 
 
 @pytest.mark.parametrize("outcome", ["Yes", "No"])
@@ -118,17 +118,17 @@ def test_an_order_is_described_as_its_event_its_market_and_the_side_that_it_take
     retail: RetailWorld, outcome: str
 ) -> None:
     """In a game, a market without teams, and one that was made by hand."""
-    found = retail.gateway.get("/v1/events", params={"live": "true", "limit": 1}).json()
+    found = retail.gateway.read("/v1/events", live="true", limit=1)
     game = next(one["slug"] for one in found["events"][0]["markets"] if one["active"])
-    decision = retail.gateway.get("/v1/events/slug/fed-decision-september-2026").json()["event"]
+    decision = retail.gateway.read("/v1/events/slug/fed-decision-september-2026", "event")
     teams = []
     for slug in (game, decision["markets"][0]["slug"], WHOLE):
         body = {"marketSlug": slug, "intent": BUY_YES if outcome == "Yes" else BUY_NO}
         body |= {"type": "ORDER_TYPE_LIMIT", "price": usd("0.50"), "quantity": 1}
-        preview = retail.ann.post("/v1/order/preview", json={"request": body}).json()["order"]
-        market = retail.gateway.get(f"/v1/market/slug/{slug}").json()["market"]
+        preview = retail.ann.send("/v1/order/preview", {"request": body}, "order")
+        market = retail.gateway.read(f"/v1/market/slug/{slug}", "market")
         told = preview["marketMetadata"]
-        event = retail.gateway.get(f"/v1/events/slug/{told['eventSlug']}").json()["event"]
+        event = retail.gateway.read(f"/v1/events/slug/{told['eventSlug']}", "event")
         assert slug in [one["slug"] for one in event["markets"]]
         assert (told["slug"], told["outcome"], told["icon"]) == (slug, outcome, market["image"])
         assert (told["title"], told["eventId"]) == (event["title"], str(event["id"]))
@@ -157,7 +157,7 @@ def test_precision_beyond_the_market_is_cut_and_quantities_are_numbers(retail: R
     fill = filled.json()["executions"][-1]
     assert fill["lastShares"] == "0.5700"
     assert fill["order"]["cumQuantity"] == 0.57
-    assert retail.ann.get("/v1/orders/open").json()["orders"][0]["leavesQuantity"] == 9.44
+    assert retail.ann.read("/v1/orders/open", "orders", 0, "leavesQuantity") == 9.44
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_business_reject_is_an_execution_behind_a_200(
     assert text in execution["text"]
     assert execution["order"]["state"] == "ORDER_STATE_REJECTED"
     assert (
-        retail.ann.get(f"/v1/order/{answer.json()['id']}").json()["order"]["state"]
+        retail.ann.read(f"/v1/order/{answer.json()['id']}", "order", "state")
         == "ORDER_STATE_REJECTED"
     )
 
@@ -187,10 +187,10 @@ def test_a_business_reject_is_an_execution_behind_a_200(
 def test_a_closed_market_rejects_by_execution_and_the_switch_makes_it_an_error(
     retail: RetailWorld,
 ) -> None:
-    retail.control("instrument.state", WHOLE, state="SUSPENDED")
+    retail.operate("instrument.state", WHOLE, state="SUSPENDED")
     (execution,) = retail.order(retail.ann).json()["executions"]
     assert execution["orderRejectReason"] == "ORD_REJECT_REASON_EXCHANGE_CLOSED"
-    retail.control("assumption.set", "retail.sync_reject", value="spec")
+    retail.operate("assumption.set", "retail.sync_reject", value="spec")
     assert retail.order(retail.ann).status == 422
 
 
@@ -198,8 +198,7 @@ def test_an_asynchronous_order_answers_with_its_id_only(retail: RetailWorld) -> 
     answer = retail.order(retail.ann, synchronousExecution=None)
     assert answer.json()["executions"] == []
     assert (
-        retail.ann.get(f"/v1/order/{answer.json()['id']}").json()["order"]["state"]
-        == "ORDER_STATE_NEW"
+        retail.ann.read(f"/v1/order/{answer.json()['id']}", "order", "state") == "ORDER_STATE_NEW"
     )
 
 
@@ -310,7 +309,7 @@ def test_an_order_says_who_entered_it(retail: RetailWorld, indicator: str) -> No
     name = f"MANUAL_ORDER_INDICATOR_{indicator}"
     placed = retail.order(retail.ann, manualOrderIndicator=name)
     assert placed.json()["executions"][0]["order"]["manualOrderIndicator"] == name
-    order = retail.ann.get(f"/v1/order/{placed.json()['id']}").json()["order"]
+    order = retail.ann.read(f"/v1/order/{placed.json()['id']}", "order")
     assert order["manualOrderIndicator"] == name
 
 
@@ -341,12 +340,10 @@ def test_a_good_till_date_order_expires_when_its_time_comes(
     order_id = retail.order(
         retail.ann, tif="TIME_IN_FORCE_GOOD_TILL_DATE", goodTillTime=until
     ).json()["id"]
-    retail.world.advance("4m59s")
-    assert [order["id"] for order in retail.ann.get("/v1/orders/open").json()["orders"]] == [
-        order_id
-    ]
-    retail.world.advance("1s")
-    order = retail.ann.get(f"/v1/order/{order_id}").json()["order"]
+    retail.advance("4m59s")
+    assert [order["id"] for order in retail.ann.read("/v1/orders/open", "orders")] == [order_id]
+    retail.advance("1s")
+    order = retail.ann.read(f"/v1/order/{order_id}", "order")
     assert (order["state"], order["tif"], order["leavesQuantity"]) == (
         "ORDER_STATE_EXPIRED",
         "TIME_IN_FORCE_GOOD_TILL_DATE",
@@ -358,10 +355,9 @@ def test_a_good_till_date_order_expires_when_its_time_comes(
 def test_open_orders_are_the_callers_own_and_can_be_narrowed(retail: RetailWorld) -> None:
     mine = [retail.order(retail.ann, symbol, price="0.40").json()["id"] for symbol in (WHOLE, FINE)]
     theirs = retail.order(retail.bob, price="0.40").json()["id"]
-    assert [order["id"] for order in retail.ann.get("/v1/orders/open").json()["orders"]] == mine
+    assert [order["id"] for order in retail.ann.read("/v1/orders/open", "orders")] == mine
     assert [
-        order["id"]
-        for order in retail.ann.get("/v1/orders/open", params={"slugs": [FINE]}).json()["orders"]
+        order["id"] for order in retail.ann.read("/v1/orders/open", "orders", slugs=[FINE])
     ] == mine[1:]
     assert retail.ann.get(f"/v1/order/{theirs}").status == 404
 
@@ -376,18 +372,18 @@ def test_a_preview_is_checked_like_an_order_and_changes_nothing(retail: RetailWo
         "price": usd("0.50"),
         "quantity": 10,
     }
-    order = retail.ann.post("/v1/order/preview", json={"request": body}).json()["order"]
+    order = retail.ann.send("/v1/order/preview", {"request": body}, "order")
     assert (order["id"], order["state"], order["lastTransactTime"]) == (
         "",
         "ORDER_STATE_PENDING_NEW",
         None,
     )
-    dear = retail.ann.post(
-        "/v1/order/preview", json={"request": {**body, "quantity": 1_000_000}}
-    ).json()["order"]
+    dear = retail.ann.send(
+        "/v1/order/preview", {"request": {**body, "quantity": 1_000_000}}, "order"
+    )
     assert dear["state"] == "ORDER_STATE_REJECTED"
     assert retail.ann.post("/v1/order/preview", json={}).status == 400
-    assert retail.ann.get("/v1/orders/open").json()["orders"] == []
+    assert retail.ann.read("/v1/orders/open", "orders") == []
     assert retail.balance(retail.ann) == digest
 
 
@@ -398,7 +394,7 @@ def test_a_modified_order_keeps_its_id_and_what_was_left_out(retail: RetailWorld
         f"/v1/order/{order_id}/modify", json={"marketSlug": WHOLE, "price": usd("0.42")}
     )
     assert (answer.status, answer.json()) == (200, {})
-    order = retail.ann.get(f"/v1/order/{order_id}").json()["order"]
+    order = retail.ann.read(f"/v1/order/{order_id}", "order")
     assert (order["price"], order["quantity"], order["state"]) == (
         usd("0.42"),
         10,
@@ -419,13 +415,11 @@ def test_a_cancel_takes_the_order_out_once(retail: RetailWorld) -> None:
     order_id = retail.order(retail.ann).json()["id"]
     path, body = f"/v1/order/{order_id}/cancel", {"marketSlug": WHOLE}
     assert retail.bob.post(path, json=body).status == 404
-    assert (retail.ann.post(path, json=body).status, retail.ann.get("/v1/orders/open").json()) == (
+    assert (retail.ann.post(path, json=body).status, retail.ann.read("/v1/orders/open")) == (
         200,
         {"orders": []},
     )
-    assert (
-        retail.ann.get(f"/v1/order/{order_id}").json()["order"]["state"] == "ORDER_STATE_CANCELED"
-    )
+    assert retail.ann.read(f"/v1/order/{order_id}", "order", "state") == "ORDER_STATE_CANCELED"
     assert retail.ann.post(path, json=body).status == 409
     assert retail.ann.post("/v1/order/NOSUCHORDER1/cancel", json=body).status == 404
 
@@ -435,13 +429,11 @@ def test_cancel_all_narrows_by_slug_and_names_what_it_asked_for(retail: RetailWo
         retail.order(retail.ann, symbol, price="0.40").json()["id"] for symbol in (WHOLE, FINE)
     )
     other = retail.order(retail.bob, price="0.40").json()["id"]
-    assert retail.ann.post("/v1/orders/open/cancel", json={"slugs": [FINE]}).json() == {
+    assert retail.ann.send("/v1/orders/open/cancel", {"slugs": [FINE]}) == {
         "canceledOrderIds": [fine]
     }
-    assert retail.ann.post("/v1/orders/open/cancel", json={}).json() == {
-        "canceledOrderIds": [whole]
-    }
-    assert [order["id"] for order in retail.bob.get("/v1/orders/open").json()["orders"]] == [other]
+    assert retail.ann.send("/v1/orders/open/cancel", {}) == {"canceledOrderIds": [whole]}
+    assert [order["id"] for order in retail.bob.read("/v1/orders/open", "orders")] == [other]
 
 
 @pytest.mark.spec("S4.2-13")
@@ -458,31 +450,32 @@ def test_batches_create_modify_and_cancel_up_to_twenty(retail: RetailWorld) -> N
             "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
         }
 
-    ids = retail.ann.post(
-        "/v1/orders/batched", json={"orders": [entry("0.10"), entry("1.50"), entry("0.12")]}
-    ).json()["createdOrderIds"]
+    ids = retail.ann.send(
+        "/v1/orders/batched",
+        {"orders": [entry("0.10"), entry("1.50"), entry("0.12")]},
+        "createdOrderIds",
+    )
     assert len(ids) == 3
-    assert [order["id"] for order in retail.ann.get("/v1/orders/open").json()["orders"]] == [
+    assert [order["id"] for order in retail.ann.read("/v1/orders/open", "orders")] == [
         ids[0],
         ids[2],
     ]
-    assert retail.ann.get(f"/v1/order/{ids[1]}").json()["order"]["state"] == "ORDER_STATE_REJECTED"
+    assert retail.ann.read(f"/v1/order/{ids[1]}", "order", "state") == "ORDER_STATE_REJECTED"
     changes = [
         {"orderId": one, "marketSlug": WHOLE, "quantity": 3}
         for one in (ids[0], "NOSUCHORDER1", ids[1])
     ]
-    assert retail.ann.post("/v1/orders/batched/modify", json={"orders": changes}).json() == {
+    assert retail.ann.send("/v1/orders/batched/modify", {"orders": changes}) == {
         "modifiedOrderIds": [ids[0], "NOSUCHORDER1", ids[1]]
     }
     assert {
-        order["id"]: order["quantity"]
-        for order in retail.ann.get("/v1/orders/open").json()["orders"]
+        order["id"]: order["quantity"] for order in retail.ann.read("/v1/orders/open", "orders")
     } == {ids[0]: 3, ids[2]: 1}
     ends = [{"orderId": one, "marketSlug": WHOLE} for one in (ids[2], "NOSUCHORDER1")]
-    assert retail.ann.post("/v1/orders/batched/cancel", json={"orders": ends}).json() == {
+    assert retail.ann.send("/v1/orders/batched/cancel", {"orders": ends}) == {
         "canceledOrderIds": [ids[2], "NOSUCHORDER1"]
     }
-    assert [order["id"] for order in retail.ann.get("/v1/orders/open").json()["orders"]] == [ids[0]]
+    assert [order["id"] for order in retail.ann.read("/v1/orders/open", "orders")] == [ids[0]]
 
 
 @pytest.mark.parametrize(
@@ -496,7 +489,7 @@ def test_a_batch_with_anything_malformed_does_nothing(retail: RetailWorld, path:
     good["orderId"] = order_id
     for orders in ([], [good] * 21, [good, {**good, "marketSlug": ""}]):
         assert retail.ann.post(path, json={"orders": orders}).status == 400
-    (order,) = retail.ann.get("/v1/orders/open").json()["orders"]
+    (order,) = retail.ann.read("/v1/orders/open", "orders")
     assert (order["id"], order["price"]) == (order_id, usd("0.30"))
 
 
@@ -518,7 +511,7 @@ def test_closing_a_position_trades_all_of_it_away(
         "7.2500",
         closed,
     )
-    assert retail.ann.get("/v1/portfolio/positions").json()["positions"] == {}
+    assert retail.ann.read("/v1/portfolio/positions", "positions") == {}
     assert retail.ann.post("/v1/order/close-position", json={"marketSlug": FINE}).status == 404
 
 

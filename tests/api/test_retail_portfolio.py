@@ -22,7 +22,7 @@ def test_positions_are_a_map_with_exact_decimals_beside_rounded_integers(
     retail: RetailWorld,
 ) -> None:
     trade(retail, 19.6)
-    answer = retail.ann.get("/v1/portfolio/positions").json()
+    answer = retail.ann.read("/v1/portfolio/positions")
     assert (list(answer["positions"]), answer["nextCursor"], answer["eof"]) == ([FINE], "", True)
     mine = answer["positions"][FINE]
     assert (mine["netPosition"], mine["netPositionDecimal"]) == ("20", "19.6000")
@@ -42,7 +42,7 @@ def test_positions_are_a_map_with_exact_decimals_beside_rounded_integers(
         usd("10.0940"),
     )
     assert (mine["avgPx"], mine["costPerShare"], mine["expired"]) == (usd("0.5000"), None, False)
-    theirs = retail.bob.get("/v1/portfolio/positions").json()["positions"][FINE]
+    theirs = retail.bob.read("/v1/portfolio/positions", "positions")[FINE]
     assert (theirs["netPosition"], theirs["netPositionDecimal"], theirs["qtySoldDecimal"]) == (
         "-20",
         "-19.6000",
@@ -54,25 +54,18 @@ def test_positions_are_a_map_with_exact_decimals_beside_rounded_integers(
 def test_working_orders_on_the_closing_side_are_not_available(retail: RetailWorld) -> None:
     trade(retail, 10)
     retail.order(retail.ann, FINE, SELL_YES, price="0.90", quantity=4)
-    mine = retail.ann.get("/v1/portfolio/positions", params={"market": FINE}).json()["positions"][
-        FINE
-    ]
+    mine = retail.ann.read("/v1/portfolio/positions", "positions", market=FINE)[FINE]
     assert mine["qtyAvailableDecimal"] == "6.0000"
-    assert (
-        retail.ann.get("/v1/portfolio/positions", params={"market": WHOLE}).json()["positions"]
-        == {}
-    )
+    assert retail.ann.read("/v1/portfolio/positions", "positions", market=WHOLE) == {}
 
 
 def test_positions_come_in_pages(retail: RetailWorld) -> None:
     """R14."""
     trade(retail, 1, symbol=FINE)
     trade(retail, 1, symbol=WHOLE)
-    first = retail.ann.get("/v1/portfolio/positions", params={"limit": 1}).json()
+    first = retail.ann.read("/v1/portfolio/positions", limit=1)
     assert (list(first["positions"]), first["eof"]) == ([FINE], False)
-    second = retail.ann.get(
-        "/v1/portfolio/positions", params={"limit": 1, "cursor": first["nextCursor"]}
-    ).json()
+    second = retail.ann.read("/v1/portfolio/positions", limit=1, cursor=first["nextCursor"])
     assert (list(second["positions"]), second["eof"], second["nextCursor"]) == ([WHOLE], True, "")
     assert retail.ann.get("/v1/portfolio/positions", params={"cursor": "no cursor"}).status == 400
     assert retail.ann.get("/v1/portfolio/positions", params={"limit": -1}).status == 400
@@ -81,12 +74,12 @@ def test_positions_come_in_pages(retail: RetailWorld) -> None:
 @pytest.mark.spec("S4.2-6", "S2.8-4")
 def test_trades_show_their_exact_quantity_and_what_they_earned(retail: RetailWorld) -> None:
     trade(retail, 0.01, "0.40")
-    retail.world.advance("1m")
+    retail.advance("1m")
     retail.order(retail.bob, FINE, BUY_YES, price="0.60", quantity=0.01)
     retail.order(retail.ann, FINE, SELL_YES, price="0.60", quantity=0.01)
-    sold, bought = retail.ann.get(
-        "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TRADE"}
-    ).json()["activities"]
+    sold, bought = retail.ann.read(
+        "/v1/portfolio/activities", "activities", types="ACTIVITY_TYPE_TRADE"
+    )
     assert set(sold) == {"type", "trade"}
     assert (bought["trade"]["qty"], bought["trade"]["qtyDecimal"], bought["trade"]["price"]) == (
         "0",
@@ -107,23 +100,22 @@ def test_trades_show_their_exact_quantity_and_what_they_earned(retail: RetailWor
 
 def test_a_settlement_is_an_activity_and_expires_the_position(retail: RetailWorld) -> None:
     trade(retail, 10, "0.60")
-    was = retail.ann.get("/v1/portfolio/positions").json()["positions"][FINE]
-    retail.control("instrument.settle", FINE, price="1")
-    (won,) = retail.ann.get(
-        "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_POSITION_RESOLUTION"}
-    ).json()["activities"]
+    was = retail.ann.read("/v1/portfolio/positions", "positions")[FINE]
+    retail.operate("instrument.settle", FINE, price="1")
+    (won,) = retail.ann.read(
+        "/v1/portfolio/activities", "activities", types="ACTIVITY_TYPE_POSITION_RESOLUTION"
+    )
     resolution = won["positionResolution"]
     assert resolution["beforePosition"] == {**was, "updateTime": resolution["updateTime"]}
     assert (
-        resolution["afterPosition"]
-        == retail.ann.get("/v1/portfolio/positions").json()["positions"][FINE]
+        resolution["afterPosition"] == retail.ann.read("/v1/portfolio/positions", "positions")[FINE]
     )
     assert (resolution["marketSlug"], resolution["side"]) == (FINE, "POSITION_RESOLUTION_SIDE_LONG")
     assert (
         resolution["beforePosition"]["netPositionDecimal"],
         resolution["afterPosition"]["netPositionDecimal"],
     ) == ("10.0000", "0.0000")
-    held = retail.ann.get("/v1/portfolio/positions").json()["positions"][FINE]
+    held = retail.ann.read("/v1/portfolio/positions", "positions")[FINE]
     assert (held["expired"], held["netPositionDecimal"], held["realized"]) == (
         True,
         "0.0000",
@@ -139,11 +131,11 @@ def test_a_resolution_names_the_side_that_was_paid_and_what_each_side_made(
     retail: RetailWorld, price: str, side: str, ann: int, bob: int
 ) -> None:
     trade(retail, 10, "0.60")
-    retail.control("instrument.settle", FINE, price=price)
+    retail.operate("instrument.settle", FINE, price=price)
     for client, net, made in ((retail.ann, "10.0000", ann), (retail.bob, "-10.0000", bob)):
-        (activity,) = client.get(
-            "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_POSITION_RESOLUTION"}
-        ).json()["activities"]
+        (activity,) = client.read(
+            "/v1/portfolio/activities", "activities", types="ACTIVITY_TYPE_POSITION_RESOLUTION"
+        )
         resolution = activity["positionResolution"]
         assert resolution["side"] == f"POSITION_RESOLUTION_SIDE_{side}"
         assert resolution["beforePosition"]["netPositionDecimal"] == net
@@ -160,10 +152,12 @@ def test_a_trade_says_what_it_added_to_the_cost_or_took_from_it_and_made(
         (retail.ann, [True, False], [0, 0.6]),
         (retail.bob, [False, True], [0, -0.6]),
     ):
-        found = client.get(
+        found = client.read(
             "/v1/portfolio/activities",
-            params={"types": "ACTIVITY_TYPE_TRADE", "sort_order": "SORT_ORDER_ASCENDING"},
-        ).json()["activities"]
+            "activities",
+            types="ACTIVITY_TYPE_TRADE",
+            sort_order="SORT_ORDER_ASCENDING",
+        )
         rows = [one["trade"] for one in found]
         assert [row["isAggressor"] for row in rows] == took
         assert [float(row["realizedPnl"]["value"]) for row in rows] == gains
@@ -176,9 +170,9 @@ def test_an_order_of_the_exchange_is_told_as_one_on_the_yes_side(
     retail: RetailWorld, side: str, intent: str
 ) -> None:
     body = {"as": "maker", "symbol": WHOLE, "side": side, "price": "0.40", "qty": "1"}
-    retail.control("order.place", "", **body)
+    retail.operate("order.place", "", **body)
     retail.order(retail.ann, WHOLE, intent, price="0.40", quantity=1)
-    (activity, *_) = retail.ann.get("/v1/portfolio/activities").json()["activities"]
+    (activity, *_) = retail.ann.read("/v1/portfolio/activities", "activities")
     told = activity["trade"]["passive"]
     assert (told["intent"], told["outcomeSide"], told["action"]) == (
         f"ORDER_INTENT_{side.upper()}_LONG",
@@ -191,14 +185,14 @@ def test_a_page_of_activities_has_a_hundred_rows_at_most_and_where_nothing_is_as
     retail: RetailWorld,
 ) -> None:
     def page(**params: int) -> tuple[int, bool]:
-        found = retail.ann.get(
-            "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_ACCOUNT_DEPOSIT", **params}
-        ).json()
+        found = retail.ann.read(
+            "/v1/portfolio/activities", **{"types": "ACTIVITY_TYPE_ACCOUNT_DEPOSIT", **params}
+        )
         return len(found["activities"]), found["eof"]
 
     def fund(times: int) -> None:
         for _ in range(times):
-            retail.control("account.fund", retail.keys[0].account, amount="1")
+            retail.operate("account.fund", retail.keys[0].account, amount="1")
 
     fund(100 - page()[0])
     assert page() == page(limit=100) == page(limit=101) == (100, True)
@@ -212,13 +206,13 @@ def test_a_page_of_activities_has_a_hundred_rows_at_most_and_where_nothing_is_as
 def test_activities_can_be_filtered_by_snake_case_parameters_only(retail: RetailWorld) -> None:
     """R15."""
     trade(retail, 1, symbol=FINE)
-    retail.world.advance("1m")
+    retail.advance("1m")
     trade(retail, 1, symbol=WHOLE)
 
     def slugs(**params: object) -> list[str]:
-        found = retail.ann.get(
-            "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TRADE", **params}
-        ).json()["activities"]
+        found = retail.ann.read(
+            "/v1/portfolio/activities", "activities", **{"types": "ACTIVITY_TYPE_TRADE", **params}
+        )
         return [activity["trade"]["marketSlug"] for activity in found]
 
     assert slugs() == [WHOLE, FINE]
@@ -236,16 +230,14 @@ def test_pages_of_activities_join_to_the_whole_while_new_ones_arrive(
 ) -> None:
     for _ in range(4):
         trade(retail, 1)
-        retail.world.advance("10s")
-    whole = retail.ann.get("/v1/portfolio/activities", params={"sort_order": order}).json()[
-        "activities"
-    ]
+        retail.advance("10s")
+    whole = retail.ann.read("/v1/portfolio/activities", "activities", sort_order=order)
     pages, cursor = [], ""
     while True:
-        page = retail.ann.get(
+        page = retail.ann.read(
             "/v1/portfolio/activities",
-            params={"sort_order": order, "limit": 2, **({"cursor": cursor} if cursor else {})},
-        ).json()
+            **{"sort_order": order, "limit": 2, **({"cursor": cursor} if cursor else {})},
+        )
         pages += page["activities"]
         cursor = page["nextCursor"]
         if page["eof"]:
@@ -263,30 +255,30 @@ def test_a_feed_that_was_read_shows_after_a_restore_what_happens_instead(
     retail: RetailWorld,
 ) -> None:
     def settle() -> None:
-        retail.control("instrument.settle", FINE, price="1")
+        retail.operate("instrument.settle", FINE, price="1")
 
     def buy() -> None:
         trade(retail, 1, symbol=WHOLE)
 
     def fund() -> None:
-        retail.control("account.fund", retail.keys[0].account, amount="1")
+        retail.operate("account.fund", retail.keys[0].account, amount="1")
 
     def feed(*deeds: Callable[[], None]) -> list[str]:
         """The types of activities after some deeds, oldest first."""
         for deed in deeds:
-            retail.world.advance("1s")
+            retail.advance("1s")
             deed()
         params = {"sort_order": "SORT_ORDER_ASCENDING"}
-        found = retail.ann.get("/v1/portfolio/activities", params=params).json()["activities"]
+        found = retail.ann.read("/v1/portfolio/activities", "activities", **params)
         return [one["type"].removeprefix("ACTIVITY_TYPE_") for one in found]
 
     trade(retail, 10)
     before = feed()
-    retail.sim.snapshot("held")
+    retail.simulation.snapshot("held")
     told = {settle: "POSITION_RESOLUTION", buy: "TRADE", fund: "ACCOUNT_DEPOSIT"}
     for deeds in ((settle, buy, fund), (fund, fund, buy, settle), (), (buy, settle, fund, fund)):
         assert feed(*deeds) == [*before, *(told[deed] for deed in deeds)]
-        retail.world.deliver(retail.sim.restore("held"))
+        retail.deliver(retail.simulation.restore("held"))
 
 
 @pytest.mark.spec("S2.8-5")
@@ -298,16 +290,16 @@ def test_rewards_and_rebates_are_balance_changes_once_they_are_paid(
 ) -> None:
     """P16."""
     account = retail.keys[0].account
-    retail.sim.exchange.incentives.grant(
+    retail.core.incentives.grant(
         Reward(
             account=account, symbol=FINE, date="2026-09-08", amount=5 * DOLLAR, program_type=program
         )
     )
     params = {"types": f"ACTIVITY_TYPE_{kind}"}
-    assert retail.ann.get("/v1/portfolio/activities", params=params).json()["activities"] == []
+    assert retail.ann.read("/v1/portfolio/activities", "activities", **params) == []
     before = retail.balance(retail.ann)["currentBalance"]
-    retail.world.advance_to("2026-09-09T00:00:00-04:00")
-    (activity,) = retail.ann.get("/v1/portfolio/activities", params=params).json()["activities"]
+    retail.advance_to("2026-09-09T00:00:00-04:00")
+    (activity,) = retail.ann.read("/v1/portfolio/activities", "activities", **params)
     change = activity["accountBalanceChange"]
     assert set(activity) == {"type", "accountBalanceChange"}
     assert (change["amount"], change["status"]) == (
@@ -345,6 +337,6 @@ def test_an_account_without_a_signature_sees_nothing(retail: RetailWorld) -> Non
         "/v1/account/balances",
         "/v1/orders/open",
     ):
-        outcome = retail.sim.rest("retail", "GET", path, "", {}, b"")
+        outcome = retail.simulation.rest("retail", "GET", path, "", {}, b"")
         assert outcome.reply is not None
         assert outcome.reply.status == 401

@@ -15,8 +15,8 @@ from retail_world import BUY_NO, BUY_YES, FINE, SELL_NO, SELL_YES, WHOLE, Retail
 
 from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import format_instant, parse_instant
-from sim.run.client.client import Connection
 from tests.journeys import firm
+from tests.kit import Desk
 from tests.wide_numbers import wide
 
 UNLIMITED = """
@@ -30,7 +30,7 @@ QUARTER, FORTIETH = "aec-test-quarter", "aec-test-fortieth"
 
 def world() -> RetailWorld:
     found = RetailWorld(UNLIMITED)
-    found.control(
+    found.operate(
         "instrument.create",
         "",
         symbol=QUARTER,
@@ -40,7 +40,7 @@ def world() -> RetailWorld:
         minimum_trade_qty=10,
     )
     # a scale that is no power of ten, as hundreds of markets of the default world have
-    found.control(
+    found.operate(
         "instrument.create",
         "",
         symbol=FORTIETH,
@@ -80,12 +80,12 @@ def do(retail: RetailWorld, deed: tuple[Any, ...]) -> None:
                 (retail.ann, retail.bob)[who], symbol, intent, price=f"0.{cents}", quantity=quantity
             )
         case ("settle", symbol, price):
-            if not retail.sim.exchange.trading.settlements.final(symbol):
-                retail.control("instrument.settle", symbol, price=price)
+            if not retail.trading.settlements.final(symbol):
+                retail.operate("instrument.settle", symbol, price=price)
         case ("fund", who, amount):
-            retail.control("account.fund", retail.keys[who].account, amount=amount)
+            retail.operate("account.fund", retail.keys[who].account, amount=amount)
         case ("wait", span):
-            retail.world.advance(span)
+            retail.advance(span)
 
 
 def walked(client: Any, order: str, limit: int, **more: Any) -> list[dict[str, Any]]:
@@ -99,7 +99,7 @@ def walked(client: Any, order: str, limit: int, **more: Any) -> list[dict[str, A
             **({"cursor": cursor} if cursor else {}),
             **more,
         }
-        page = client.get("/v1/portfolio/activities", params=params).json()
+        page = client.read("/v1/portfolio/activities", **params)
         found += page["activities"]
         assert page["eof"] is (page["nextCursor"] == "")
         if page["eof"]:
@@ -129,7 +129,7 @@ def test_a_feed_that_is_narrowed_holds_what_the_whole_one_does_from_start_to_bef
     for deed in done:
         do(retail, deed)
     whole = walked(retail.ann, "DESCENDING", 100)
-    moments = sorted({instant_of(one) for one in whole}) or [retail.sim.now]
+    moments = sorted({instant_of(one) for one in whole}) or [retail.now]
     start, end = moments[first % len(moments)], moments[last % len(moments)]
     names = {f"ACTIVITY_TYPE_{name}" for name in types}
     narrow: dict[str, Any] = {
@@ -155,8 +155,8 @@ def test_every_fill_settlement_and_transfer_is_told_exactly_once_and_pages_tile(
     retail = world()
     for deed in done:
         do(retail, deed)
-    trading = retail.sim.exchange.trading
-    for client, key in zip((retail.ann, retail.bob), retail.keys, strict=True):
+    trading = retail.trading
+    for client, key in zip((retail.ann, retail.bob), retail.keys, strict=False):
         whole = walked(client, "DESCENDING", 100)
         assert walked(client, "DESCENDING", limit) == whole
         assert walked(client, "ASCENDING", limit) == whole[::-1]
@@ -209,8 +209,8 @@ def retail() -> RetailWorld:
     return world()
 
 
-def exchange_book(connection: Connection, symbol: str) -> dict[str, Any]:
-    answer = connection.exchange(firm(connection.simulation)).get(f"/v1/orderbook/{symbol}")
+def exchange_book(connection: Desk, symbol: str) -> dict[str, Any]:
+    answer = connection.partner.get(f"/v1/orderbook/{symbol}")
     assert answer.status == 200
     return dict(answer.json())
 
@@ -225,7 +225,7 @@ def exchange_book(connection: Connection, symbol: str) -> dict[str, Any]:
 def test_what_retail_cuts_down_is_what_the_exchange_has_in_its_scales(
     retail: RetailWorld, symbol: str, intent: str, price: Any, quantity: Any
 ) -> None:
-    terms = retail.sim.exchange.instruments.require(symbol)
+    terms = retail.core.instruments.require(symbol)
     tick, step = Fraction(terms.tick, terms.price_scale), Fraction(terms.min_qty, terms.qty_scale)
     cut_price = Fraction(str(price)) // tick * tick
     cut_quantity = Fraction(str(quantity)) // step * step
@@ -238,28 +238,25 @@ def test_what_retail_cuts_down_is_what_the_exchange_has_in_its_scales(
     assert order["state"] == "ORDER_STATE_NEW"
     side = "bids" if intent in (BUY_YES, SELL_NO) else "offers"
     assert order["side"] == ("ORDER_SIDE_BUY" if side == "bids" else "ORDER_SIDE_SELL")
-    (theirs,) = exchange_book(retail.world, symbol)[side]
+    (theirs,) = exchange_book(retail, symbol)[side]
     assert (
         Fraction(int(theirs["px"]), terms.price_scale),
         Fraction(int(theirs["qty"]), terms.qty_scale),
     ) == (cut_price, cut_quantity)
-    (ours,) = retail.gateway.get(f"/v1/markets/{symbol}/book").json()["marketData"][side]
+    (ours,) = retail.gateway.read(f"/v1/markets/{symbol}/book", "marketData")[side]
     assert (Fraction(ours["px"]["value"]), Fraction(ours["qty"])) == (cut_price, cut_quantity)
-    assert (
-        retail.ann.post(f"/v1/order/{answer['id']}/cancel", json={"marketSlug": symbol}).json()
-        == {}
-    )
+    assert retail.ann.send(f"/v1/order/{answer['id']}/cancel", {"marketSlug": symbol}) == {}
 
 
 @pytest.mark.parametrize(
     "state", [state for state in InstrumentState if state is not InstrumentState.PENDING]
 )
 def test_a_state_has_one_name_on_every_host(state: InstrumentState) -> None:
-    connection = world().world
+    connection = world()
     symbol = next(
         one.symbol
-        for one in connection.simulation.exchange.instruments
-        if connection.simulation.exchange.trading.state(one.symbol) is state
+        for one in connection.core.instruments
+        if connection.trading.state(one.symbol) is state
     )
     book = connection.gateway.get(f"/v1/markets/{symbol}/book")
     assert (
@@ -268,14 +265,10 @@ def test_a_state_has_one_name_on_every_host(state: InstrumentState) -> None:
         else book.json()["marketData"]["state"] == f"MARKET_STATE_{state.name}"
     )
     assert (
-        connection.gateway.get(f"/v1/market/slug/{symbol}").json()["market"]["exchangeStatus"]
+        connection.gateway.read(f"/v1/market/slug/{symbol}", "market", "exchangeStatus")
         == state.name
     )
-    answer = (
-        connection.exchange(firm(connection.simulation))
-        .get(f"/v1/refdata/instruments/{symbol}")
-        .json()
-    )
+    answer = connection.partner.read(f"/v1/refdata/instruments/{symbol}")
     assert answer["instrument"]["state"] == f"INSTRUMENT_STATE_{state.name}"
 
 
@@ -293,8 +286,8 @@ def traded(done: list[tuple[int, int, int]]) -> tuple[RetailWorld, list[tuple[in
     retail = world()
     told = []
     for wait, cents, quantity in done:
-        retail.world.advance(f"{wait}s")
-        retail.control(
+        retail.advance(f"{wait}s")
+        retail.operate(
             "order.place",
             "",
             **{
@@ -305,7 +298,7 @@ def traded(done: list[tuple[int, int, int]]) -> tuple[RetailWorld, list[tuple[in
                 "qty": str(quantity),
             },
         )
-        retail.control(
+        retail.operate(
             "order.place",
             "",
             **{
@@ -316,7 +309,7 @@ def traded(done: list[tuple[int, int, int]]) -> tuple[RetailWorld, list[tuple[in
                 "qty": str(quantity),
             },
         )
-        told.append((retail.sim.now // 10**9, cents, quantity))
+        told.append((retail.now // 10**9, cents, quantity))
     return retail, told
 
 
@@ -332,11 +325,11 @@ def test_bars_partition_the_window_and_add_up_to_it(
 ) -> None:
     retail, told = traded(done)
     start, end = told[0][0] - before, told[-1][0] + after
-    user = retail.world.exchange(firm(retail.sim))
-    answer = user.post(
+    user = retail.exchange(firm(retail.simulation))
+    answer = user.send(
         "/v1/report/trades/stats",
-        json={"symbol": WHOLE, "startTime": shown(start), "endTime": shown(end), "bars": bars},
-    ).json()
+        {"symbol": WHOLE, "startTime": shown(start), "endTime": shown(end), "bars": bars},
+    )
     stats, parts = answer["stats"], answer["bars"]
     assert (len(parts), len(answer["barStartTime"]), len(answer["barEndTime"])) == (
         bars,
@@ -372,14 +365,14 @@ def test_points_of_a_market_are_even_and_show_the_last_trade_before_them(
     done: list[tuple[int, int, int]], fidelity: int, before: int
 ) -> None:
     retail, told = traded(done)
-    now, start = retail.sim.now // 10**9, told[0][0] - before
+    now, start = retail.now // 10**9, told[0][0] - before
     params = {
         "symbol": WHOLE,
         "fidelity": fidelity,
         "timestamp.startTimestamp": start,
         "timestamp.endTimestamp": now,
     }
-    points = retail.gateway.get("/v1/price-history", params=params).json()["history"]
+    points = retail.gateway.read("/v1/price-history", "history", **params)
     step = fidelity * 60
     expected = []
     for at in range(-(-start // step) * step, now + 1, step):
@@ -408,7 +401,7 @@ def prices() -> RetailWorld:
     found = RetailWorld(
         UNLIMITED.replace("world: {games: 0}", f"world: {{games: 0, assets: [{asset}]}}")
     )
-    found.world.advance("137s")
+    found.advance("137s")
     return found
 
 
@@ -419,7 +412,7 @@ def series(prices: RetailWorld, asset: str, name: str, start: int, end: int) -> 
         "from": start,
         "to": end,
     }
-    (found,) = prices.gateway.get("/v1/asset-prices/history", params=params).json()["series"]
+    (found,) = prices.gateway.read("/v1/asset-prices/history", "series", **params)
     return dict(found)
 
 
@@ -435,7 +428,7 @@ def series(prices: RetailWorld, asset: str, name: str, start: int, end: int) -> 
 def test_candles_are_aligned_clamped_dense_and_carry_the_close_forward(
     prices: RetailWorld, asset: str, name: str, back: int, length: int, zero: bool
 ) -> None:
-    now, width = prices.sim.now // 10**9, BUCKETS[name]
+    now, width = prices.now // 10**9, BUCKETS[name]
     start = now - back * width - back % 13
     end = 0 if zero else start + length * width + length % 11
     found = series(prices, asset, name, start, end)
@@ -471,7 +464,7 @@ def test_two_adjacent_windows_hold_what_one_over_both_holds(
     prices: RetailWorld, asset: str, name: str, cut: int
 ) -> None:
     width = max(BUCKETS[name], 10)
-    first = (prices.sim.now // 10**9 - 121 * width) // width * width
+    first = (prices.now // 10**9 - 121 * width) // width * width
     middle, last = first + cut * width, first + 120 * width
     both = series(prices, asset, name, first, last)["candles"]
     assert (

@@ -9,45 +9,37 @@ from typing import Any
 import msgspec
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as exchange_wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import to_datetime
-from sim.run.client.client import Connection, Http, Response, Stream, connect
-from tests.journeys import firm, in_state, open_ones
+from sim.run.client.client import Response, Stream
+from tests.kit import Desk, begin, retail_order
 
 ASKS, QUOTES, OTHER = 0, 1, 2
 CONFLICT = 409
 
 
 @pytest.fixture
-def world() -> Connection:
+def world() -> Desk:
     third = (
         "world:\n  api_keys: [{key_id: 7a1f0f5e-0000-4000-a000-000000000003, account:"
         " firms/retail/accounts/third}]"
     )
-    found = connect(Simulation(load_scenario(f"name: three\nextends: quickstart\n{third}\n")))
-    found.simulation.control("preset.set", "", {"name": "ideal"})
+    found = begin(f"name: three\nextends: quickstart\n{third}\n")
+    found.preset("ideal")
     return found
 
 
-def user(world: Connection, index: int = ASKS) -> Http:
-    keys = {api_key.account: api_key for api_key in world.simulation.exchange.firms.api_keys()}
-    return world.retail(list(keys.values())[index])
+def account(world: Desk, index: int = ASKS) -> str:
+    return world.keys[index].account
 
 
-def account(world: Connection, index: int = ASKS) -> str:
-    return list({api_key.account: None for api_key in world.simulation.exchange.firms.api_keys()})[
-        index
-    ]
+def symbols(world: Desk, count: int = 3) -> list[str]:
+    return [found.symbol for found in islice(world.in_state(), count)]
 
 
-def symbols(world: Connection, count: int = 3) -> list[str]:
-    return [found.symbol for found in islice(open_ones(world.simulation), count)]
-
-
-def legs(world: Connection, sides: str = "BBS") -> list[dict[str, str]]:
+def legs(world: Desk, sides: str = "BBS") -> list[dict[str, str]]:
     words = {"B": "SIDE_BUY", "S": "SIDE_SELL"}
     return [
         {"symbol": symbol, "side": words[side]}
@@ -55,37 +47,35 @@ def legs(world: Connection, sides: str = "BBS") -> list[dict[str, str]]:
     ]
 
 
-def combo(world: Connection, sides: str = "BBS") -> dict[str, Any]:
-    answer = user(world).post("/v1/combos", json={"legs": legs(world, sides)})
+def combo(world: Desk, sides: str = "BBS") -> dict[str, Any]:
+    answer = world.customer().post("/v1/combos", json={"legs": legs(world, sides)})
     assert answer.status == 200, answer
-    found: dict[str, Any] = answer.json()["combo"]
-    return found
+    return answer.json()["combo"]
 
 
-def settle(world: Connection, symbol: str, price: str) -> None:
+def settle(world: Desk, symbol: str, price: str) -> None:
     world.simulation.control("instrument.settle", symbol, {"price": price})
 
 
 # ---- combos
 
 
-def test_the_same_legs_are_the_same_combo_for_everybody_in_any_order(world: Connection) -> None:
+def test_the_same_legs_are_the_same_combo_for_everybody_in_any_order(world: Desk) -> None:
     made = combo(world)
     assert (
         made["id"].startswith("caoc-")
         and made["state"] == "INSTRUMENT_STATE_OPEN"
         and made["tickSize"] == 0.001
     )
-    again = user(world, QUOTES).post("/v1/combos", json={"legs": legs(world)[::-1]}).json()["combo"]
+    again = world.customer(QUOTES).send("/v1/combos", {"legs": legs(world)[::-1]}, "combo")
     assert again == made
     assert combo(world, "BBB")["id"] != made["id"]
     assert [
-        row["id"]
-        for row in user(world).get("/v1/combos", params={"symbol": made["id"]}).json()["combos"]
+        row["id"] for row in world.customer().read("/v1/combos", "combos", symbol=made["id"])
     ] == [made["id"]]
-    nothing = user(world, QUOTES).get("/v1/combos", params={"symbol": "caoc-none"})
-    assert nothing.json() == {"combos": []} and user(world).get("/v1/combos").status == 400
-    refdata = world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{made['id']}")
+    nothing = world.customer(QUOTES).get("/v1/combos", params={"symbol": "caoc-none"})
+    assert nothing.json() == {"combos": []} and world.customer().get("/v1/combos").status == 400
+    refdata = world.partner.get(f"/v1/refdata/instruments/{made['id']}")
     assert refdata.status == 200, refdata
 
 
@@ -99,55 +89,55 @@ def test_the_same_legs_are_the_same_combo_for_everybody_in_any_order(world: Conn
         (lambda found: [found[0], {"side": "SIDE_BUY"}], "legs[1].symbol"),
     ],
 )
-def test_what_is_no_combo_is_refused(world: Connection, change: Any, text: str) -> None:
-    answer = user(world).post("/v1/combos", json={"legs": change(legs(world))})
+def test_what_is_no_combo_is_refused(world: Desk, change: Any, text: str) -> None:
+    answer = world.customer().post("/v1/combos", json={"legs": change(legs(world))})
     assert (answer.status, text in answer.json()["message"]) == (400, True), answer
-    assert world.simulation.exchange.combos.all() == []
+    assert world.core.combos.all() == []
 
 
-def test_legs_must_exist_trade_and_be_no_combos(world: Connection) -> None:
+def test_legs_must_exist_trade_and_be_no_combos(world: Desk) -> None:
     one = legs(world)[0]
     made = combo(world)["id"]
-    over = in_state(world.simulation, InstrumentState.CLOSED).symbol
+    over = next(world.in_state(InstrumentState.CLOSED)).symbol
     for symbol, status in (("nope", 404), (made, 400), (over, 422)):
-        answer = user(world).post(
+        answer = world.customer().post(
             "/v1/combos", json={"legs": [one, {"symbol": symbol, "side": "SIDE_BUY"}]}
         )
         assert answer.status == status, answer
-    assert [one.symbol for one in world.simulation.exchange.combos.all()] == [made]
+    assert [one.symbol for one in world.core.combos.all()] == [made]
 
 
-def test_new_combos_are_counted_by_the_week_that_begins_on_monday_in_utc(world: Connection) -> None:
-    world.simulation.control("assumption.set", "combos.per_week", {"value": 2})
+def test_new_combos_are_counted_by_the_week_that_begins_on_monday_in_utc(world: Desk) -> None:
+    world.assume("combos.per_week", 2)
     for sides in ("BB", "BS"):
         combo(world, sides)
-    refused = user(world).post("/v1/combos", json={"legs": legs(world, "SB")})
+    refused = world.customer().post("/v1/combos", json={"legs": legs(world, "SB")})
     assert refused.status == 429
-    now = to_datetime(world.simulation.exchange.now)
+    now = to_datetime(world.core.now)
     monday = (now + timedelta(days=7 - now.weekday())).replace(
         hour=0, minute=0, second=0, microsecond=0
     )
     left = monday - now
     assert abs(int(refused.headers["retry-after"]) - left.total_seconds()) <= 1
     # known already
-    assert user(world).post("/v1/combos", json={"legs": legs(world, "BB")}).status == 200
-    assert user(world, QUOTES).post("/v1/combos", json={"legs": legs(world, "SB")}).status == 200
+    assert world.customer().post("/v1/combos", json={"legs": legs(world, "BB")}).status == 200
+    assert world.customer(QUOTES).post("/v1/combos", json={"legs": legs(world, "SB")}).status == 200
     world.advance(f"{int(left.total_seconds()) - 1}s")
-    assert user(world).post("/v1/combos", json={"legs": legs(world, "SS")}).status == 429
+    assert world.customer().post("/v1/combos", json={"legs": legs(world, "SS")}).status == 429
     world.advance("2s")
-    assert user(world).post("/v1/combos", json={"legs": legs(world, "SS")}).status == 200
+    assert world.customer().post("/v1/combos", json={"legs": legs(world, "SS")}).status == 200
 
 
-def test_a_combo_of_the_first_instant_of_a_week_counts_in_it(world: Connection) -> None:
-    world.simulation.control("assumption.set", "combos.per_week", {"value": 1})
-    now = to_datetime(world.simulation.exchange.now)
+def test_a_combo_of_the_first_instant_of_a_week_counts_in_it(world: Desk) -> None:
+    world.assume("combos.per_week", 1)
+    now = to_datetime(world.core.now)
     left = timedelta(days=7 - now.weekday()) - (now - now.replace(hour=0, minute=0, second=0))
     world.advance(f"{left.days * 86_400 + left.seconds}s")
-    monday = to_datetime(world.simulation.exchange.now)
+    monday = to_datetime(world.core.now)
     assert (monday.weekday(), monday.hour, monday.minute, monday.second) == (0, 0, 0, 0)
     assert monday.microsecond == 0
     statuses = [
-        user(world).post("/v1/combos", json={"legs": legs(world, sides)}).status
+        world.customer().post("/v1/combos", json={"legs": legs(world, sides)}).status
         for sides in ("BB", "BS")
     ]
     assert statuses == [200, 429]
@@ -166,18 +156,18 @@ def test_a_combo_of_the_first_instant_of_a_week_counts_in_it(world: Connection) 
     ],
 )
 def test_a_combo_settles_with_its_legs(
-    world: Connection, prices: tuple[str, ...], payout: str, paid: str | None
+    world: Desk, prices: tuple[str, ...], payout: str, paid: str | None
 ) -> None:
-    world.simulation.control("assumption.set", "combos.payout", {"value": payout})
+    world.assume("combos.payout", payout)
     made = combo(world)
     rfq = ask(world, made["id"]).json()["rfqId"]
     for leg, price in zip(made["legs"], prices, strict=False):
         settle(world, leg["symbol"], price)
-    shown = user(world).get("/v1/combos", params={"symbol": made["id"]}).json()["combos"][0]
-    told = user(world).get("/v1/rfqs", params={"rfq_id": rfq}).json()["rfqs"][0]["comboLegs"]
+    shown = world.customer().read("/v1/combos", "combos", 0, symbol=made["id"])
+    told = world.customer().read("/v1/rfqs", "rfqs", 0, "comboLegs", rfq_id=rfq)
     assert [leg.get("settlementPrice") for leg in told][: len(prices)] == list(prices)
     assert all("settlementPrice" not in leg for leg in told[len(prices) :])
-    found = world.simulation.exchange.trading.settlements.get(made["id"])
+    found = world.trading.settlements.get(made["id"])
     assert (None if found is None else found.price) == (
         None if paid is None else int(float(paid) * 1000)
     )
@@ -186,32 +176,19 @@ def test_a_combo_settles_with_its_legs(
     )
 
 
-def trade(world: Connection, symbol: str, price: str, contracts: float) -> list[dict[str, Any]]:
+def trade(world: Desk, symbol: str, price: str, contracts: float) -> list[dict[str, Any]]:
     """The executions of a purchase of a combo from somebody else."""
 
-    def order(intent: str) -> dict[str, Any]:
-        limit = {
-            "type": "ORDER_TYPE_LIMIT",
-            "tif": "TIME_IN_FORCE_DAY",
-            "price": {"value": price, "currency": "USD"},
-            "quantity": contracts,
-        }
-        return {
-            "marketSlug": symbol,
-            "intent": f"ORDER_INTENT_{intent}",
-            "synchronousExecution": True,
-            **limit,
-        }
-
-    assert user(world, QUOTES).post("/v1/orders", json=order("BUY_SHORT")).status == 200
-    executions: list[dict[str, Any]] = (
-        user(world).post("/v1/orders", json=order("BUY_LONG")).json()["executions"]
-    )
-    return executions
+    instrument, cents = world.instrument(symbol), round(float(price) * 100)
+    terms = {"tif": "TIME_IN_FORCE_DAY", "synchronousExecution": True}
+    maker = retail_order(instrument, "BUY_SHORT", cents, contracts, **terms)
+    taker = retail_order(instrument, "BUY_LONG", cents, contracts, **terms)
+    assert world.customer(QUOTES).post("/v1/orders", json=maker).status == 200
+    return world.customer().send("/v1/orders", taker, "executions")
 
 
 @pytest.mark.spec("S2.8-1")
-def test_a_fill_of_a_combo_names_its_legs_with_decimal_quantities(world: Connection) -> None:
+def test_a_fill_of_a_combo_names_its_legs_with_decimal_quantities(world: Desk) -> None:
     made = combo(world)
     new, fill = trade(world, made["id"], "0.20", 2.5)
     assert (new["type"], new["legPrices"]) == ("EXECUTION_TYPE_NEW", [])
@@ -223,29 +200,26 @@ def test_a_fill_of_a_combo_names_its_legs_with_decimal_quantities(world: Connect
         for number, leg in enumerate(made["legs"])
     ]
     for leg in fill["legPrices"]:
-        market = user(world).get(f"/v1/markets/{leg['marketSlug']}/bbo").json()["marketData"]
-        scale = world.simulation.exchange.instruments.require(leg["marketSlug"]).price_scale
+        market = world.customer().read(f"/v1/markets/{leg['marketSlug']}/bbo", "marketData")
+        scale = world.instrument(leg["marketSlug"]).price_scale
         assert (
             float(leg["px"]["value"])
             == float(market["currentPx"]["value"])
             == int(leg["referencePx"]) / scale
         )
-    world.simulation.control("assumption.set", "combos.leg_prices", {"value": "none"})
+    world.assume("combos.leg_prices", "none")
     assert trade(world, made["id"], "0.20", 1)[-1]["legPrices"] == []
 
 
 @pytest.mark.spec("S4.2-5")
-def test_a_position_in_a_combo_says_how_its_legs_stand(world: Connection) -> None:
+def test_a_position_in_a_combo_says_how_its_legs_stand(world: Desk) -> None:
     made = combo(world, "BSBB")
     trade(world, made["id"], "0.20", 1)
 
     def details() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = (
-            user(world)
-            .get("/v1/portfolio/positions")
-            .json()["positions"][made["id"]]["comboLegDetails"]
-        )
-        return found
+        return world.customer().read("/v1/portfolio/positions", "positions")[made["id"]][
+            "comboLegDetails"
+        ]
 
     sides = {"SIDE_BUY": "OUTCOME_SIDE_YES", "SIDE_SELL": "OUTCOME_SIDE_NO"}
     assert [(leg["slug"], leg["outcomeSide"]) for leg in details()] == [
@@ -264,12 +238,12 @@ def test_a_position_in_a_combo_says_how_its_legs_stand(world: Connection) -> Non
         leg["settlement"]["settlementSetTime"] and leg["settlement"]["settlementPrice"]["value"]
         for leg in details()[:3]
     )
-    plain = world.simulation.exchange.instruments.require(made["legs"][3]["symbol"])
+    plain = world.instrument(made["legs"][3]["symbol"])
     assert trade(world, plain.symbol, "0.98", 1)[-1]["legPrices"] == []
     assert (
-        user(world)
-        .get("/v1/portfolio/positions")
-        .json()["positions"][plain.symbol]["comboLegDetails"]
+        world.customer().read("/v1/portfolio/positions", "positions")[plain.symbol][
+            "comboLegDetails"
+        ]
         == []
     )
 
@@ -278,12 +252,12 @@ def test_a_position_in_a_combo_says_how_its_legs_stand(world: Connection) -> Non
 def test_a_leg_is_described_as_its_market_and_its_event_are() -> None:
     """A game under way, one to come, a market without a game, and one that a scenario lists."""
     bare = "world: {instruments: [{symbol: bare, tick_size: '0.01', state: OPEN}]}"
-    world = connect(Simulation(load_scenario(f"name: bare\nextends: quickstart\n{bare}\n")))
-    world.simulation.control("preset.set", "", {"name": "ideal"})
+    world = begin(f"name: bare\nextends: quickstart\n{bare}\n")
+    world.preset("ideal")
     chosen = [
         next(
             (event["slug"], market["slug"])
-            for event in world.gateway.get("/v1/events", params=query).json()["events"]
+            for event in world.gateway.read("/v1/events", "events", **query)
             for market in event["markets"]
             if market["active"]
         )
@@ -301,19 +275,19 @@ def test_a_leg_is_described_as_its_market_and_its_event_are() -> None:
             strict=True,
         )
     ]
-    made = user(world).post("/v1/combos", json={"legs": asked}).json()["combo"]
+    made = world.customer().send("/v1/combos", {"legs": asked}, "combo")
     fill = trade(world, made["id"], "0.20", 1)[-1]
     assert {leg["marketSlug"]: leg["referencePx"] for leg in fill["legPrices"]}["bare"] == "0"
     events = {market: event for event, market in chosen}
     for game in ({}, {"live": True}, {"live": False}):
         for slug, _ in chosen[:2] if game else ():
             world.simulation.control("event.update", slug, game)
-        held = user(world).get("/v1/portfolio/positions").json()["positions"][made["id"]]
+        held = world.customer().read("/v1/portfolio/positions", "positions")[made["id"]]
         for leg in held["comboLegDetails"]:
             described(world, leg, events.get(leg["slug"], "bare"))
 
 
-def described(world: Connection, leg: dict[str, Any], slug: str) -> None:
+def described(world: Desk, leg: dict[str, Any], slug: str) -> None:
     """Hold the details of a leg against its market's own order and the gateway's event."""
     yes = leg["outcomeSide"] == "OUTCOME_SIDE_YES"
     body = {
@@ -323,28 +297,28 @@ def described(world: Connection, leg: dict[str, Any], slug: str) -> None:
         "price": {"value": "0.50", "currency": "USD"},
         "quantity": 1,
     }
-    preview = user(world).post("/v1/order/preview", json={"request": body}).json()["order"]
+    preview = world.customer().send("/v1/order/preview", {"request": body}, "order")
     told = preview["marketMetadata"]
     for name in ("icon", "title", "outcome", "eventSlug", "eventId", "teamId", "team", "subject"):
         assert leg.get(name) == told.get(name), name
     assert leg["outcome"] == ("Yes" if yes else "No")
     shown = (leg["eventGroupTitle"], leg["eventStartTime"], leg["live"])
-    event = world.gateway.get(f"/v1/events/slug/{slug}").json()["event"]
+    event = world.gateway.read(f"/v1/events/slug/{slug}", "event")
     assert shown == (event["title"], event.get("startTime"), event["live"])
 
 
 # ---- requests and quotes
 
 
-def ask(world: Connection, combo_id: str, index: int = ASKS, **fields: Any) -> Response:
+def ask(world: Desk, combo_id: str, index: int = ASKS, **fields: Any) -> Response:
     size = {} if "cashOrderQty" in fields else {"qtyDecimal": "10"}
-    return user(world, index).post(
+    return world.customer(index).post(
         "/v1/rfqs", json={"symbol": combo_id, "restRemainder": False, **size, **fields}
     )
 
 
-def quote(world: Connection, rfq: str, index: int = QUOTES, **fields: Any) -> Response:
-    return user(world, index).post(
+def quote(world: Desk, rfq: str, index: int = QUOTES, **fields: Any) -> Response:
+    return world.customer(index).post(
         "/v1/rfqs/quotes",
         json={
             "rfqId": rfq,
@@ -356,44 +330,44 @@ def quote(world: Connection, rfq: str, index: int = QUOTES, **fields: Any) -> Re
     )
 
 
-def path_of(world: Connection, quote_id: str) -> str:
+def path_of(world: Desk, quote_id: str) -> str:
     """The path of a quote, below its request."""
-    known = world.simulation.exchange.rfqs.save().quotes.get(quote_id)
+    known = world.core.rfqs.save().quotes.get(quote_id)
     return f"/v1/rfqs/{known.rfq_id if known else 'nope'}/quotes/{quote_id}"
 
 
-def accept(world: Connection, quote_id: str, side: str = "SIDE_BUY", index: int = ASKS) -> Response:
-    return user(world, index).request(
+def accept(world: Desk, quote_id: str, side: str = "SIDE_BUY", index: int = ASKS) -> Response:
+    return world.customer(index).request(
         "PUT", f"{path_of(world, quote_id)}/accept", json={"acceptedSide": side}
     )
 
 
-def confirm(world: Connection, quote_id: str, index: int = QUOTES) -> Response:
-    return user(world, index).request("PUT", f"{path_of(world, quote_id)}/confirm", json={})
+def confirm(world: Desk, quote_id: str, index: int = QUOTES) -> Response:
+    return world.customer(index).request("PUT", f"{path_of(world, quote_id)}/confirm", json={})
 
 
-def quotes(world: Connection, index: int = ASKS) -> list[dict[str, Any]]:
+def quotes(world: Desk, index: int = ASKS) -> list[dict[str, Any]]:
     """The quotes that a user was made, or, without any, those that it made."""
     found: list[dict[str, Any]] = []
     for name in ("rfq_user_filter", "user_filter"):
         params = {name: "USER_FILTER_SELF"}
-        found += user(world, index).get("/v1/rfqs/quotes", params=params).json()["quotes"]
+        found += world.customer(index).read("/v1/rfqs/quotes", "quotes", **params)
     return found
 
 
-def under_way(world: Connection, **fields: Any) -> tuple[str, str, str]:
+def under_way(world: Desk, **fields: Any) -> tuple[str, str, str]:
     """(combo, rfq, quote)"""
     symbol = combo(world)["id"]
     rfq = ask(world, symbol, **fields).json()["rfqId"]
     return symbol, rfq, quote(world, rfq).json()["quoteId"]
 
 
-def statuses(world: Connection, index: int = ASKS) -> list[str]:
+def statuses(world: Desk, index: int = ASKS) -> list[str]:
     return [row["status"].removeprefix("QUOTE_STATUS_") for row in quotes(world, index)]
 
 
-def net(world: Connection, index: int, symbol: str) -> int:
-    found = world.simulation.exchange.trading.positions.get(account(world, index), symbol)
+def net(world: Desk, index: int, symbol: str) -> int:
+    found = world.trading.positions.get(account(world, index), symbol)
     return found.net if found is not None else 0
 
 
@@ -402,50 +376,46 @@ def net(world: Connection, index: int, symbol: str) -> int:
 )
 @pytest.mark.observed("rfqs.prices")
 def test_the_requester_buys_at_the_buying_price_and_sells_at_the_selling_price(
-    world: Connection, side: str, price: str, bought: int
+    world: Desk, side: str, price: str, bought: int
 ) -> None:
     symbol, rfq, quote_id = under_way(world)
     spare = quote(world, rfq, OTHER).json()["quoteId"]
     assert accept(world, quote_id, side).status == 200
     assert accept(world, spare, side).status == CONFLICT
     assert confirm(world, quote_id).status == 200
-    assert user(world).get("/v1/rfqs/trades").json()["trades"] == []
+    assert world.customer().read("/v1/rfqs/trades", "trades") == []
     world.advance("1s")
     assert statuses(world) == ["EXECUTED", "ACTIVE"]
     assert (net(world, ASKS, symbol), net(world, QUOTES, symbol)) == (bought, -bought)
-    assert world.simulation.exchange.trading.ledger.total() == 0
-    (trade,) = (
-        user(world, QUOTES).get("/v1/rfqs/trades", params={"symbol": symbol}).json()["trades"]
-    )
+    assert world.trading.ledger.total() == 0
+    (trade,) = world.customer(QUOTES).read("/v1/rfqs/trades", "trades", symbol=symbol)
     assert (trade["price"], trade["qtyDecimal"], trade["symbol"]) == (price, "10", symbol)
     assert trade["aggressorSide"] == side
-    assert (
-        world.simulation.exchange.trading.execution_log.trades[-1].type.name == "REQUEST_FOR_QUOTE"
-    )
-    row = user(world).get("/v1/rfqs/quotes", params={"rfq_id": rfq}).json()["quotes"][0]
+    assert world.trading.execution_log.trades[-1].type.name == "REQUEST_FOR_QUOTE"
+    row = world.customer().read("/v1/rfqs/quotes", "quotes", 0, rfq_id=rfq)
     assert row["acceptedSide"] == side
     for index, order in ((ASKS, row["rfqCreatorOrderId"]), (QUOTES, row["creatorOrderId"])):
-        found = user(world, index).get(f"/v1/order/{order}").json()["order"]
+        found = world.customer(index).read(f"/v1/order/{order}", "order")
         assert found["state"] == "ORDER_STATE_FILLED"
         assert (found["side"] == f"ORDER_{side}") == (index == ASKS)
-    (closed,) = user(world).get("/v1/rfqs").json()["rfqs"]
+    (closed,) = world.customer().read("/v1/rfqs", "rfqs")
     assert closed["status"] == "RFQ_STATUS_CLOSED" and len(closed["comboLegs"]) == 3
-    assert user(world, QUOTES).get("/v1/rfqs").json()["rfqs"] == [closed]
+    assert world.customer(QUOTES).read("/v1/rfqs", "rfqs") == [closed]
 
 
-def position(world: Connection, index: int, symbol: str) -> float:
-    held = user(world, index).get("/v1/portfolio/positions").json()["positions"]
+def position(world: Desk, index: int, symbol: str) -> float:
+    held = world.customer(index).read("/v1/portfolio/positions", "positions")
     return float(held[symbol]["netPositionDecimal"]) if symbol in held else 0.0
 
 
-def cash(world: Connection, index: int) -> float:
-    (balance,) = user(world, index).get("/v1/account/balances").json()["balances"]
+def cash(world: Desk, index: int) -> float:
+    (balance,) = world.customer(index).read("/v1/account/balances", "balances")
     return float(balance["currentBalance"])
 
 
 @pytest.mark.parametrize("side", ["SIDE_BUY", "SIDE_SELL"])
 def test_what_a_maker_and_a_requester_compute_from_their_quotes_is_what_they_are_told(
-    world: Connection, side: str
+    world: Desk, side: str
 ) -> None:
     """The maker books a sale at its buyPrice and a purchase at its sellPrice, with every field
     taken from answers; positions, cash and side of the two orders agree with its books.
@@ -455,7 +425,7 @@ def test_what_a_maker_and_a_requester_compute_from_their_quotes_is_what_they_are
     accept(world, quote_id, side)
     confirm(world, quote_id)
     world.advance("1s")
-    (row,) = user(world, QUOTES).get("/v1/rfqs/quotes", params={"rfq_id": rfq}).json()["quotes"]
+    (row,) = world.customer(QUOTES).read("/v1/rfqs/quotes", "quotes", rfq_id=rfq)
     assert float(row["buyPrice"]) > float(row["sellPrice"])
     bought = row["acceptedSide"] == "SIDE_BUY"
     price = float(row["buyPrice"] if bought else row["sellPrice"])
@@ -466,7 +436,7 @@ def test_what_a_maker_and_a_requester_compute_from_their_quotes_is_what_they_are
         (ASKS, row["rfqCreatorOrderId"], -signed * price, signed),
         (QUOTES, row["creatorOrderId"], signed * price, -signed),
     ):
-        order = user(world, index).get(f"/v1/order/{order_id}").json()["order"]
+        order = world.customer(index).read(f"/v1/order/{order_id}", "order")
         assert order["side"] == ("ORDER_SIDE_BUY" if held > 0 else "ORDER_SIDE_SELL")
         assert float(order["avgPx"]["value"]) == price and float(order["cumQuantity"]) == qty
         fee = float(order["commissionNotionalTotalCollected"]["value"])
@@ -475,7 +445,7 @@ def test_what_a_maker_and_a_requester_compute_from_their_quotes_is_what_they_are
 
 
 @pytest.mark.observed("rfqs.prices")
-def test_a_side_that_is_zero_is_not_offered_and_shows_as_zero(world: Connection) -> None:
+def test_a_side_that_is_zero_is_not_offered_and_shows_as_zero(world: Desk) -> None:
     rfq = ask(world, combo(world)["id"]).json()["rfqId"]
     made = quote(world, rfq, sellPrice="0").json()["quoteId"]
     (row,) = quotes(world)
@@ -485,9 +455,9 @@ def test_a_side_that_is_zero_is_not_offered_and_shows_as_zero(world: Connection)
 
 
 @pytest.mark.observed("rfqs.paths")
-def test_the_paths_of_quotes_without_their_request_are_the_same_calls(world: Connection) -> None:
+def test_the_paths_of_quotes_without_their_request_are_the_same_calls(world: Desk) -> None:
     _, _, made = under_way(world)
-    asker, maker = user(world), user(world, QUOTES)
+    asker, maker = world.customer(), world.customer(QUOTES)
     old = f"/v1/rfqs/quotes/{made}"
     for wrong in ("nope", ask(world, combo(world, "BB")["id"]).json()["rfqId"]):
         other = f"/v1/rfqs/{wrong}/quotes/{made}"
@@ -503,7 +473,7 @@ def test_the_paths_of_quotes_without_their_request_are_the_same_calls(world: Con
     assert maker.request("DELETE", old).status == CONFLICT
 
 
-def test_a_further_quote_replaces_the_former_under_a_new_id(world: Connection) -> None:
+def test_a_further_quote_replaces_the_former_under_a_new_id(world: Desk) -> None:
     _, rfq, first = under_way(world)
     socket = follow(world, ASKS)
     second = quote(world, rfq, buyPrice="0.28").json()["quoteId"]
@@ -517,13 +487,13 @@ def test_a_further_quote_replaces_the_former_under_a_new_id(world: Connection) -
     assert accept(world, second).status == 200
 
 
-def test_orders_of_a_quote_meet_the_book_first(world: Connection) -> None:
+def test_orders_of_a_quote_meet_the_book_first(world: Desk) -> None:
     """Somebody offers 4 at 0.25: the requester takes them, then 6 of the maker's at 0.30. What the
     maker's order keeps rests if the quote says so, else it expires.
     """
     for rests in (False, True):
         symbol, rfq, _ = under_way(world)
-        third = user(world, OTHER).post(
+        third = world.customer(OTHER).post(
             "/v1/orders",
             json={
                 "marketSlug": symbol,
@@ -540,18 +510,18 @@ def test_orders_of_a_quote_meet_the_book_first(world: Connection) -> None:
         confirm(world, made)
         world.advance("1s")
         row = next(row for row in quotes(world) if row["id"] == made)
-        trades = user(world).get("/v1/rfqs/trades", params={"symbol": symbol}).json()["trades"]
+        trades = world.customer().read("/v1/rfqs/trades", "trades", symbol=symbol)
         assert [(one["price"], one["qtyDecimal"]) for one in trades][:2] == [
             ("0.30", "6"),
             ("0.25", "4"),
         ]
         world.advance("2s")
-        left = user(world, QUOTES).get(f"/v1/order/{row['creatorOrderId']}").json()["order"]
+        left = world.customer(QUOTES).read(f"/v1/order/{row['creatorOrderId']}", "order")
         kept = "ORDER_STATE_PARTIALLY_FILLED" if rests else "ORDER_STATE_EXPIRED"
         assert (left["state"], left["cumQuantity"]) == (kept, 6)
 
 
-def test_dollars_buy_what_the_price_allows(world: Connection) -> None:
+def test_dollars_buy_what_the_price_allows(world: Desk) -> None:
     symbol, _, quote_id = under_way(world, cashOrderQty="10.00")
     row = quotes(world)[0]
     assert (row["buyQtyDecimal"], row["sellQtyDecimal"], row["rfqCashOrderQty"]) == (
@@ -573,13 +543,13 @@ def test_takers_of_combos_pay_their_own_fee_since_september(
     start: str, cents: int, fee: int
 ) -> None:
     text = f"name: later\nextends: quickstart\nclock: {{start: {start}T12:00:00-04:00}}\n"
-    world = connect(Simulation(load_scenario(text)))
+    world = begin(text)
     rfq = ask(world, combo(world, "BB")["id"], qtyDecimal="1000").json()["rfqId"]
     quote_id = quote(world, rfq, buyPrice=f"0.{cents}", sellPrice="0").json()["quoteId"]
     accept(world, quote_id)
     confirm(world, quote_id)
     world.advance("1s")
-    trade = world.simulation.exchange.trading.execution_log.trades[-1]
+    trade = world.trading.execution_log.trades[-1]
     assert (
         trade.aggressor.commission * 100
         == fee * trade.aggressor.order.price_scale * trade.aggressor.order.qty_scale
@@ -587,7 +557,7 @@ def test_takers_of_combos_pay_their_own_fee_since_september(
 
 
 def test_who_does_not_confirm_in_time_or_declines_has_no_quote_and_the_request_is_closed(
-    world: Connection,
+    world: Desk,
 ) -> None:
     for declines in (False, True):
         _, rfq, quote_id = under_way(world)
@@ -595,21 +565,21 @@ def test_who_does_not_confirm_in_time_or_declines_has_no_quote_and_the_request_i
         world.advance("2999ms")
         assert statuses(world)[-1] == "ACCEPTED"
         if declines:
-            deleted = user(world, QUOTES).request("DELETE", path_of(world, quote_id))
+            deleted = world.customer(QUOTES).request("DELETE", path_of(world, quote_id))
             assert deleted.status == 200
         world.advance("1ms")
         assert statuses(world)[-1] == "DELETED"
         assert confirm(world, quote_id).status == CONFLICT
-        (row,) = user(world).get("/v1/rfqs", params={"rfq_id": rfq}).json()["rfqs"]
+        (row,) = world.customer().read("/v1/rfqs", "rfqs", rfq_id=rfq)
         assert row["status"] == "RFQ_STATUS_CLOSED"
         assert quote(world, rfq).status == CONFLICT
 
 
-def test_a_trade_that_cannot_be_paid_changes_nothing_and_ends_the_quote(world: Connection) -> None:
+def test_a_trade_that_cannot_be_paid_changes_nothing_and_ends_the_quote(world: Desk) -> None:
     symbol, _, quote_id = under_way(world)
     accept(world, quote_id)
     confirm(world, quote_id)
-    trading = world.simulation.exchange.trading
+    trading = world.trading
     world.simulation.control(
         "account.fund",
         account(world),
@@ -618,30 +588,28 @@ def test_a_trade_that_cannot_be_paid_changes_nothing_and_ends_the_quote(world: C
     world.advance("1s")
     assert statuses(world) == ["DELETED"]
     assert net(world, ASKS, symbol) == net(world, QUOTES, symbol) == 0
-    assert user(world).get("/v1/orders/open").json()["orders"] == []
+    assert world.customer().read("/v1/orders/open", "orders") == []
 
 
 @pytest.mark.parametrize(("latency", "trades"), [("2s", True), ("5s", True), ("6s", False)])
 def test_a_slow_engine_holds_the_orders_of_a_quote_like_any_retail_order(
-    world: Connection, latency: str, trades: bool
+    world: Desk, latency: str, trades: bool
 ) -> None:
     """M36, M37: beyond five seconds the stopgap rejects both orders; the quote is EXECUTED, which
     says that they were sent, not that they traded.
     """
     symbol, _, quote_id = under_way(world)
-    world.simulation.control("assumption.set", "rfq.pair_window", {"value": "10s"})
-    world.simulation.control("assumption.set", "engine.latency", {"value": latency})
+    world.assume("rfq.pair_window", "10s")
+    world.assume("engine.latency", latency)
     accept(world, quote_id)
     confirm(world, quote_id)
     world.advance("1s")
-    pending = [
-        user(world, index).get("/v1/orders/open").json()["orders"] for index in (ASKS, QUOTES)
-    ]
+    pending = [world.customer(index).read("/v1/orders/open", "orders") for index in (ASKS, QUOTES)]
     assert [row["state"] for (row,) in pending] == ["ORDER_STATE_PENDING_NEW"] * 2
     assert statuses(world) == ["EXECUTED"] and net(world, ASKS, symbol) == 0
     world.advance(latency)
     states = [
-        user(world, index).get(f"/v1/order/{row['id']}").json()["order"]["state"]
+        world.customer(index).read(f"/v1/order/{row['id']}", "order", "state")
         for index, (row,) in enumerate(pending)
     ]
     if trades:
@@ -650,27 +618,29 @@ def test_a_slow_engine_holds_the_orders_of_a_quote_like_any_retail_order(
         assert states == ["ORDER_STATE_REJECTED"] * 2 and net(world, ASKS, symbol) == 0
 
 
-def test_everybody_keeps_to_their_own(world: Connection) -> None:
+def test_everybody_keeps_to_their_own(world: Desk) -> None:
     _symbol, rfq, quote_id = under_way(world)
     assert quote(world, rfq, ASKS).status == 403
     assert accept(world, quote_id, index=QUOTES).status == 403
-    assert user(world, QUOTES).request("DELETE", f"/v1/rfqs/{rfq}").status == 403
+    assert world.customer(QUOTES).request("DELETE", f"/v1/rfqs/{rfq}").status == 403
     assert accept(world, quote_id).status == 200
     assert confirm(world, quote_id, ASKS).status == 403
-    assert user(world, ASKS).request("DELETE", path_of(world, quote_id)).status == 403
+    assert world.customer(ASKS).request("DELETE", path_of(world, quote_id)).status == 403
     assert confirm(world, "nope").status == accept(world, "nope").status == 404
     assert (
-        user(world).request("DELETE", "/v1/rfqs/nope").status == quote(world, "nope").status == 404
+        world.customer().request("DELETE", "/v1/rfqs/nope").status
+        == quote(world, "nope").status
+        == 404
     )
     names = [
-        user(world, index).get("/v1/rfqs/user-id").json()["rfqUserId"] for index in (ASKS, QUOTES)
+        world.customer(index).read("/v1/rfqs/user-id", "rfqUserId") for index in (ASKS, QUOTES)
     ]
     row = quotes(world)[0]
     assert [row["rfqCreatorUserId"], row["creatorRfqUserId"]] == names and names[0] != names[1]
-    shown = msgspec.json.encode([row, user(world).get("/v1/rfqs").json()])
+    shown = msgspec.json.encode([row, world.customer().read("/v1/rfqs")])
     assert account(world).encode() not in shown and account(world, QUOTES).encode() not in shown
-    assert user(world, QUOTES).request("DELETE", path_of(world, quote_id)).status == 200
-    assert user(world).request("DELETE", f"/v1/rfqs/{rfq}").status == CONFLICT
+    assert world.customer(QUOTES).request("DELETE", path_of(world, quote_id)).status == 200
+    assert world.customer().request("DELETE", f"/v1/rfqs/{rfq}").status == CONFLICT
     assert statuses(world) == ["DELETED"] and quote(world, rfq).status == CONFLICT
 
 
@@ -689,7 +659,7 @@ def test_everybody_keeps_to_their_own(world: Connection) -> None:
         ({"cashOrderQty": "1.00001"}, "cashOrderQty"),
     ],
 )
-def test_bad_requests_are_refused(world: Connection, fields: dict[str, Any], text: str) -> None:
+def test_bad_requests_are_refused(world: Desk, fields: dict[str, Any], text: str) -> None:
     answer = ask(world, combo(world)["id"], **fields)
     assert (answer.status, text in answer.json()["message"]) == (400, True), answer
 
@@ -708,30 +678,30 @@ def test_bad_requests_are_refused(world: Connection, fields: dict[str, Any], tex
         {"restRemainder": None},
     ],
 )
-def test_bad_quotes_are_refused(world: Connection, fields: dict[str, Any]) -> None:
+def test_bad_quotes_are_refused(world: Desk, fields: dict[str, Any]) -> None:
     rfq = ask(world, combo(world)["id"]).json()["rfqId"]
     assert quote(world, rfq, **fields).status in (400, 422)
     assert statuses(world) == []
 
 
-def test_trades_are_paged_newest_first(world: Connection) -> None:
+def test_trades_are_paged_newest_first(world: Desk) -> None:
     for _ in range(3):
         _, _, quote_id = under_way(world)
         accept(world, quote_id)
         confirm(world, quote_id)
         world.advance("2s")
-    everything = user(world).get("/v1/rfqs/trades").json()["trades"]
+    everything = world.customer().read("/v1/rfqs/trades", "trades")
     assert [row["executedTime"] for row in everything] == sorted(
         (row["executedTime"] for row in everything), reverse=True
     )
-    first = user(world).get("/v1/rfqs/trades", params={"limit": 2}).json()
-    rest = user(world).get("/v1/rfqs/trades", params={"limit": 2, "cursor": first["cursor"]}).json()
+    first = world.customer().read("/v1/rfqs/trades", limit=2)
+    rest = world.customer().read("/v1/rfqs/trades", limit=2, cursor=first["cursor"])
     assert (
         first["trades"] + rest["trades"] == everything
         and len(everything) == 3
         and rest["cursor"] == ""
     )
-    assert user(world).get("/v1/rfqs/trades", params={"limit": 0}).json()["trades"] == everything
+    assert world.customer().read("/v1/rfqs/trades", "trades", limit=0) == everything
     cursor = first["cursor"]
     now = everything[0]["executedTime"]
     for wrong in (
@@ -742,19 +712,19 @@ def test_trades_are_paged_newest_first(world: Connection) -> None:
         {"limit": 2, "cursor": cursor, "symbol": everything[0]["symbol"]},
         {"start_time": now, "end_time": now},
     ):
-        assert user(world).get("/v1/rfqs/trades", params=wrong).status == 400, wrong
+        assert world.customer().get("/v1/rfqs/trades", params=wrong).status == 400, wrong
     assert (
-        user(world, QUOTES).get("/v1/rfqs/trades", params={"limit": 2, "cursor": cursor}).status
+        world.customer(QUOTES).get("/v1/rfqs/trades", params={"limit": 2, "cursor": cursor}).status
         == 400
     )
-    until = user(world).get("/v1/rfqs/trades", params={"end_time": now}).json()["trades"]
-    since = user(world).get("/v1/rfqs/trades", params={"start_time": now}).json()["trades"]
+    until = world.customer().read("/v1/rfqs/trades", "trades", end_time=now)
+    since = world.customer().read("/v1/rfqs/trades", "trades", start_time=now)
     assert (until, since) == (everything[1:], everything[:1])
 
 
 @pytest.mark.observed("rfqs.lists")
-def test_lists_are_filtered_and_paged(world: Connection) -> None:
-    world.simulation.exchange.rate_limits.replace("retail", "off")
+def test_lists_are_filtered_and_paged(world: Desk) -> None:
+    world.core.rate_limits.replace("retail", "off")
     made = []
     for number in range(5):
         symbol, rfq, quote_id = under_way(world)
@@ -763,11 +733,11 @@ def test_lists_are_filtered_and_paged(world: Connection) -> None:
             accept(world, quote_id)
 
     def rfqs(index: int = ASKS, **params: object) -> Any:
-        answer = user(world, index).get("/v1/rfqs", params=params)
+        answer = world.customer(index).get("/v1/rfqs", params=params)
         return answer.json() if answer.status == 200 else answer.status
 
     def rows(index: int = ASKS, **params: object) -> Any:
-        answer = user(world, index).get("/v1/rfqs/quotes", params=params)
+        answer = world.customer(index).get("/v1/rfqs/quotes", params=params)
         return answer.json() if answer.status == 200 else answer.status
 
     def ids(page: Any, name: str = "rfqs") -> list[str]:
@@ -782,7 +752,7 @@ def test_lists_are_filtered_and_paged(world: Connection) -> None:
     first = rfqs(limit=2)
     # What is asked or closes meanwhile neither repeats nor loses a row.
     later = ask(world, made[0][0]).json()["rfqId"]
-    user(world).request("DELETE", f"/v1/rfqs/{made[0][1]}")
+    world.customer().request("DELETE", f"/v1/rfqs/{made[0][1]}")
     rest = rfqs(cursor=first["cursor"])
     assert ids(first) + ids(rest) == [rfq for _, rfq, _ in made] + [later]
     mine = {"user_filter": "USER_FILTER_SELF"}
@@ -810,7 +780,7 @@ def test_lists_are_filtered_and_paged(world: Connection) -> None:
         assert refused == 400
 
 
-def test_a_rewind_goes_back_to_where_quotes_stood(world: Connection) -> None:
+def test_a_rewind_goes_back_to_where_quotes_stood(world: Desk) -> None:
     symbol, _, quote_id = under_way(world)
     accept(world, quote_id)
     confirm(world, quote_id)
@@ -826,9 +796,8 @@ def test_a_rewind_goes_back_to_where_quotes_stood(world: Connection) -> None:
 # ---- the socket
 
 
-def follow(world: Connection, index: int) -> Stream:
-    keys = {api_key.account: api_key for api_key in world.simulation.exchange.firms.api_keys()}
-    socket = world.web_socket(list(keys.values())[index], "/v1/ws/private")
+def follow(world: Desk, index: int) -> Stream:
+    socket = world.web_socket(world.keys[index], "/v1/ws/private")
     socket.send(
         msgspec.json.encode(
             {"subscribe": {"requestId": "q", "subscriptionType": "SUBSCRIPTION_TYPE_RFQ"}}
@@ -843,7 +812,7 @@ def told(socket: Stream) -> list[str]:
 
 
 def test_the_private_socket_tells_both_sides_what_happens_and_others_only_what_is_public(
-    world: Connection,
+    world: Desk,
 ) -> None:
     sockets, other = [follow(world, index) for index in (ASKS, QUOTES)], follow(world, OTHER)
     symbol, _rfq, quote_id = under_way(world)
@@ -869,20 +838,20 @@ def test_the_private_socket_tells_both_sides_what_happens_and_others_only_what_i
         row["creatorOrderId"],
     ]
     second = ask(world, symbol).json()["rfqId"]
-    user(world).request("DELETE", f"/v1/rfqs/{second}")
+    world.customer().request("DELETE", f"/v1/rfqs/{second}")
     assert [told(socket) for socket in sockets] == [["rfqCreated", "rfqClosed"]] * 2
     assert told(other) == ["rfqCreated", "rfqClosed", "rfqTrade", "rfqCreated", "rfqClosed"]
     assert quotes(world, OTHER) == []
     assert accept(world, quote_id, index=OTHER).status == 404
 
 
-def test_a_request_that_only_others_could_hear_of_is_told_to_nobody(world: Connection) -> None:
+def test_a_request_that_only_others_could_hear_of_is_told_to_nobody(world: Desk) -> None:
     """Somebody listens to something else, nobody to the private socket."""
     symbol = symbols(world)[0]
-    stream = world.rpc(firm(world.simulation)).stream(
+    stream = world.rpc_partner.stream(
         "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
         exchange_wire.CreateMarketDataSubscriptionRequest(symbols=[symbol]),
     )
     _, rfq, _ = under_way(world)
-    assert [row["id"] for row in user(world).get("/v1/rfqs").json()["rfqs"]] == [rfq]
+    assert [row["id"] for row in world.customer().read("/v1/rfqs", "rfqs")] == [rfq]
     assert stream.end is None

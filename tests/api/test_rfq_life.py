@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
-from sim.run.client.client import connect
 from tests.api import test_retail_rfqs as rfqs
 from tests.api.test_retail_rfqs import ASKS, QUOTES
-from tests.journeys import operate
+from tests.kit import begin
 
 STEPS = ("quote", "accept", "confirm", "delete", "withdraw", "ask", "halt", "open", "wait")
 # The permitted next states of each state; the first state reported is ACTIVE.
@@ -29,9 +27,9 @@ FOLLOWS = {
 def test_quotes_live_by_their_states_and_positions_by_their_trades(
     steps: list[tuple[str, str]],
 ) -> None:
-    world = connect(Simulation(load_scenario("quickstart")))
-    world.simulation.control("preset.set", "", {"name": "ideal"})
-    world.simulation.exchange.rate_limits.replace("retail", "off")
+    world = begin()
+    world.preset("ideal")
+    world.core.rate_limits.replace("retail", "off")
     symbol, rfq, made = rfqs.under_way(world)
     socket = rfqs.follow(world, QUOTES)
     seen = {made: "ACTIVE"}
@@ -44,9 +42,9 @@ def test_quotes_live_by_their_states_and_positions_by_their_trades(
             case "confirm":
                 rfqs.confirm(world, made)
             case "delete":
-                rfqs.user(world, QUOTES).request("DELETE", rfqs.path_of(world, made))
+                world.customer(QUOTES).request("DELETE", rfqs.path_of(world, made))
             case "withdraw":
-                rfqs.user(world).request("DELETE", f"/v1/rfqs/{rfq}")
+                world.customer().request("DELETE", f"/v1/rfqs/{rfq}")
             case "ask":
                 rfq = rfqs.ask(world, symbol).json().get("rfqId", rfq)
             case "halt" | "open":
@@ -67,7 +65,7 @@ def test_quotes_live_by_their_states_and_positions_by_their_trades(
     executed = [row for row in shown if row["status"] == "QUOTE_STATUS_EXECUTED"]
     bought = sum(10 if row["acceptedSide"] == "SIDE_BUY" else -10 for row in executed)
     assert rfqs.position(world, ASKS, symbol) == bought == -rfqs.position(world, QUOTES, symbol)
-    trades = rfqs.user(world).get("/v1/rfqs/trades").json()["trades"]
+    trades = world.customer().read("/v1/rfqs/trades", "trades")
     assert sorted((one["price"], one["aggressorSide"]) for one in trades) == sorted(
         (row["buyPrice" if row["acceptedSide"] == "SIDE_BUY" else "sellPrice"], row["acceptedSide"])
         for row in executed
@@ -79,20 +77,20 @@ def test_a_quote_whose_trade_falls_into_maintenance_is_deleted(passes: str) -> N
     """Between its confirmation and its trade maintenance suspends the market: no order is entered,
     then or later, and the record says so once the exchange answers again.
     """
-    world = connect(Simulation(load_scenario("quickstart")))
-    world.simulation.control("preset.set", "", {"name": "ideal"})
+    world = begin()
+    world.preset("ideal")
     symbol, rfq, made = rfqs.under_way(world)
     rfqs.accept(world, made, "SIDE_BUY")
     assert rfqs.confirm(world, made).status == 200
     world.advance(passes)
-    operate(world, "maintenance.add", length="5m")
-    assert rfqs.user(world, QUOTES).get("/v1/rfqs/trades").status == 503
+    world.operate("maintenance.add", length="5m")
+    assert world.customer(QUOTES).get("/v1/rfqs/trades").status == 503
     world.advance("5m")
     for index in (ASKS, QUOTES):
         assert rfqs.statuses(world, index) == ["DELETED"]
-        maker = rfqs.user(world, index)
-        assert maker.get("/v1/rfqs/trades").json()["trades"] == []
-        assert maker.get("/v1/orders/open").json()["orders"] == []
+        maker = world.customer(index)
+        assert maker.read("/v1/rfqs/trades", "trades") == []
+        assert maker.read("/v1/orders/open", "orders") == []
         assert rfqs.net(world, index, symbol) == 0
     rfq = rfqs.ask(world, symbol).json()["rfqId"]
     assert rfqs.quote(world, rfq).status == 200

@@ -8,35 +8,35 @@ from typing import Any
 
 import pytest
 
-from sim.run.client.client import Connection, Response
+from sim.run.client.client import Response
 from tests.api import test_retail_rfqs as rfqs
 from tests.api.test_retail_rfqs import ASKS, OTHER, QUOTES
-from tests.journeys import operate
+from tests.kit import Desk
 
 three = rfqs.world
 
 
 @pytest.fixture
-def world(three: Connection) -> Connection:
+def world(three: Desk) -> Desk:
     """Three users, and no rate limit that many looks would run into."""
-    three.simulation.exchange.rate_limits.replace("retail", "off")
+    three.core.rate_limits.replace("retail", "off")
     return three
 
 
-def shown(world: Connection) -> list[Any]:
+def shown(world: Desk) -> list[Any]:
     """What each of the three users sees of requests and quotes."""
     return [
         seen
         for index in (ASKS, QUOTES, OTHER)
         for seen in (
-            rfqs.user(world, index).get("/v1/rfqs").json(),
+            world.customer(index).read("/v1/rfqs"),
             rfqs.quotes(world, index),
-            rfqs.user(world, index).get("/v1/rfqs/trades").json(),
+            world.customer(index).read("/v1/rfqs/trades"),
         )
     ]
 
 
-def check(world: Connection, call: Any, status: int, text: str) -> None:
+def check(world: Desk, call: Any, status: int, text: str) -> None:
     """The call is refused with a status and a sentence, and changes nothing."""
     before = shown(world)
     answer: Response = call()
@@ -44,15 +44,15 @@ def check(world: Connection, call: Any, status: int, text: str) -> None:
     assert shown(world) == before
 
 
-def move(world: Connection, symbol: str, state: str) -> None:
-    operate(world, "instrument.state", symbol, state=state)
+def move(world: Desk, symbol: str, state: str) -> None:
+    world.operate("instrument.state", symbol, state=state)
 
 
-def delete(world: Connection, path: str, index: int) -> Response:
-    return rfqs.user(world, index).request("DELETE", f"/v1/rfqs/{path}")
+def delete(world: Desk, path: str, index: int) -> Response:
+    return world.customer(index).request("DELETE", f"/v1/rfqs/{path}")
 
 
-def test_an_instrument_that_is_not_open_takes_no_request_and_no_quote(world: Connection) -> None:
+def test_an_instrument_that_is_not_open_takes_no_request_and_no_quote(world: Desk) -> None:
     symbol = rfqs.combo(world)["id"]
     rfq = rfqs.ask(world, symbol).json()["rfqId"]
     move(world, symbol, "SUSPENDED")
@@ -73,16 +73,14 @@ def test_an_instrument_that_is_not_open_takes_no_request_and_no_quote(world: Con
     ],
 )
 def test_prices_of_a_quote_are_there_and_the_right_way_round(
-    world: Connection, fields: dict[str, str], text: str
+    world: Desk, fields: dict[str, str], text: str
 ) -> None:
     rfq = rfqs.ask(world, rfqs.combo(world)["id"]).json()["rfqId"]
     check(world, lambda: rfqs.quote(world, rfq, **fields), 400, text)
     assert rfqs.quote(world, rfq, buyPrice="0.30", sellPrice="0.30").status == 200
 
 
-def test_only_an_active_quote_of_an_open_request_is_accepted_and_one_at_a_time(
-    world: Connection,
-) -> None:
+def test_only_an_active_quote_of_an_open_request_is_accepted_and_one_at_a_time(world: Desk) -> None:
     _, rfq, first = rfqs.under_way(world)
     second = rfqs.quote(world, rfq, OTHER).json()["quoteId"]
     assert rfqs.accept(world, first).status == 200
@@ -101,7 +99,7 @@ def test_only_an_active_quote_of_an_open_request_is_accepted_and_one_at_a_time(
 
 
 @pytest.mark.parametrize("side", ["SIDE_BUY", "SIDE_SELL"])
-def test_a_side_that_is_not_quoted_is_not_accepted(world: Connection, side: str) -> None:
+def test_a_side_that_is_not_quoted_is_not_accepted(world: Desk, side: str) -> None:
     rfq = rfqs.ask(world, rfqs.combo(world)["id"]).json()["rfqId"]
     one_side = {"buyPrice": "0"} if side == "SIDE_BUY" else {"sellPrice": "0"}
     quote = rfqs.quote(world, rfq, **one_side).json()["quoteId"]
@@ -110,13 +108,13 @@ def test_a_side_that_is_not_quoted_is_not_accepted(world: Connection, side: str)
     assert rfqs.accept(world, quote, other).status == 200
 
 
-def test_dollars_that_buy_less_than_the_minimum_take_no_quote(world: Connection) -> None:
+def test_dollars_that_buy_less_than_the_minimum_take_no_quote(world: Desk) -> None:
     symbol = rfqs.combo(world)["id"]
     rfq = rfqs.ask(world, symbol, cashOrderQty="0.001").json()["rfqId"]
     check(world, lambda: rfqs.quote(world, rfq), 400, "below the minimum quantity")
 
 
-def test_a_quote_is_confirmed_once_and_only_after_it_was_accepted(world: Connection) -> None:
+def test_a_quote_is_confirmed_once_and_only_after_it_was_accepted(world: Desk) -> None:
     _, _, quote = rfqs.under_way(world)
     check(world, lambda: rfqs.confirm(world, quote), 409, "the quote is active")
     rfqs.accept(world, quote)
@@ -126,7 +124,7 @@ def test_a_quote_is_confirmed_once_and_only_after_it_was_accepted(world: Connect
     check(world, lambda: rfqs.confirm(world, quote), 409, "the quote is executed")
 
 
-def test_what_is_about_to_trade_or_has_traded_is_not_taken_back(world: Connection) -> None:
+def test_what_is_about_to_trade_or_has_traded_is_not_taken_back(world: Desk) -> None:
     _, rfq, quote = rfqs.under_way(world)
     rfqs.accept(world, quote)
     rfqs.confirm(world, quote)
@@ -138,14 +136,14 @@ def test_what_is_about_to_trade_or_has_traded_is_not_taken_back(world: Connectio
     check(world, lambda: rfqs.quote(world, rfq), 409, "the rfq is closed")
 
 
-def test_a_withdrawn_request_leaves_quotes_that_nobody_can_accept(world: Connection) -> None:
+def test_a_withdrawn_request_leaves_quotes_that_nobody_can_accept(world: Desk) -> None:
     _, rfq, quote = rfqs.under_way(world)
     assert delete(world, rfq, ASKS).status == 200
     assert rfqs.statuses(world) == ["ACTIVE"]
     check(world, lambda: delete(world, rfq, ASKS), 409, "the rfq is closed")
     check(world, lambda: rfqs.accept(world, quote), 409, "the rfq is closed")
     check(world, lambda: delete(world, f"quotes/{quote}", QUOTES), 409, "the rfq is closed")
-    world.simulation.control("assumption.set", "rfq.left_quotes", {"value": "deleted"})
+    world.assume("rfq.left_quotes", "deleted")
     _, rfq, _ = rfqs.under_way(world)
     assert delete(world, rfq, ASKS).status == 200
     assert rfqs.statuses(world) == ["ACTIVE", "DELETED"]
@@ -153,7 +151,7 @@ def test_a_withdrawn_request_leaves_quotes_that_nobody_can_accept(world: Connect
 
 @pytest.mark.parametrize("fields", [{"buyPrice": "1"}, {"buyPrice": "1", "sellPrice": "1"}])
 def test_a_quote_on_a_combo_lies_between_nothing_and_a_dollar(
-    world: Connection, fields: dict[str, str]
+    world: Desk, fields: dict[str, str]
 ) -> None:
     symbol = rfqs.combo(world)["id"]
     rfq = rfqs.ask(world, symbol).json()["rfqId"]

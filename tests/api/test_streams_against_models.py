@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_span, parse_span
-from sim.run.client.client import Connection, RpcError, Stream, connect
-from tests.journeys import firm, operate
-from tests.kit.streams import orders, place
+from sim.run.client.client import RpcError, Stream
+from tests.journeys import firm
+from tests.kit import Desk, begin
+from tests.kit.streams import orders
 from tests.sessions import SESSIONS
 
 SCENARIO = """
@@ -38,15 +38,15 @@ REVOKED = (13, "Subscription manager revoked session")
 SECOND = 10**9
 
 
-def begin(**assumptions: str) -> Connection:
-    world = connect(Simulation(load_scenario(SCENARIO)))
+def assuming(**assumptions: str) -> Desk:
+    world = begin(SCENARIO)
     for name, value in assumptions.items():
-        world.simulation.control("assumption.set", name.replace("__", "."), {"value": value})
+        world.assume(name.replace("__", "."), value)
     return world
 
 
-def instrument(world: Connection, symbol: str = "one") -> Instrument:
-    return world.simulation.exchange.instruments.require(symbol)
+def instrument(world: Desk, symbol: str = "one") -> Instrument:
+    return world.instrument(symbol)
 
 
 def ceil_second(at: int) -> int:
@@ -110,17 +110,17 @@ def test_streams_show_signs_of_life_and_end_when_idle_as_in_the_model(seed: int)
     rng = Random(seed)
     heartbeat = rng.choice(("0s", "700ms", "1s", "1500ms", "7s", "30s"))
     idle = rng.choice(("1s", "1700ms", "5s", "40s"))
-    world = begin(stream__heartbeat=heartbeat, edge__idle_timeout=idle)
+    world = assuming(stream__heartbeat=heartbeat, edge__idle_timeout=idle)
     lives: list[Life] = []
     for _ in range(12):
-        now = world.simulation.now
+        now = world.now
         if len(lives) < 3 and rng.random() < 0.6:
             stream = orders(world, user=len(lives))
             stream.take()
             lives.append(Life(stream, parse_span(heartbeat), parse_span(idle), now))
         elif lives and rng.random() < 0.6:
             user = rng.randrange(len(lives))
-            place(world, instrument(world), "buy", 10, user=user)
+            world.place(instrument(world), "buy", 10, user=user)
             if not lives[user].end:
                 lives[user].told(now)
         elif lives and rng.random() < 0.4:
@@ -130,7 +130,7 @@ def test_streams_show_signs_of_life_and_end_when_idle_as_in_the_model(seed: int)
         target = now + rng.choice((1, SECOND // 4, SECOND, 3 * SECOND, 20 * SECOND))
         live = [one for one in lives if not one.end]
         while live and (at := min(one.next() for one in live)) <= target:
-            if at - 1 > world.simulation.now:
+            if at - 1 > world.now:
                 world.advance_to(at - 1)
                 for one in lives:
                     one.check()
@@ -141,7 +141,7 @@ def test_streams_show_signs_of_life_and_end_when_idle_as_in_the_model(seed: int)
                 one.check()
             live = [one for one in lives if not one.end]
         world.advance_to(target)
-        pending = {timer.kind for timer in world.simulation.exchange.ctx.timers.pending()}
+        pending = {timer.kind for timer in world.core.ctx.timers.pending()}
         assert ("stream.heartbeat" in pending) == bool(live)
     for one in lives:
         one.check()
@@ -192,7 +192,7 @@ ENDS = {"revoke": REVOKED, "reset": (14, "connection reset by peer"), "code": (8
 @given(seed=st.integers(0, 2**32))
 def test_frames_fare_under_faults_as_in_the_model(seed: int) -> None:
     rng = Random(seed)
-    world = begin(stream__heartbeat="0s")
+    world = assuming(stream__heartbeat="0s")
     streams = [orders(world, user=user) for user in (0, 1)]
     for stream in streams:
         stream.take()
@@ -203,19 +203,19 @@ def test_frames_fare_under_faults_as_in_the_model(seed: int) -> None:
             effect = rng.choice(tuple(ENDS))
         span = rng.choice((1, 2, 5)) * SECOND
         if effect == "wait":
-            world.advance_to(world.simulation.now + span)
+            world.advance_to(world.now + span)
             for model in models:
-                model.pass_to(world.simulation.now)
+                model.pass_to(world.now)
         else:
             user = rng.randrange(2)
             struck = strike(world, effect, span)
-            placed.append(place(world, instrument(world), "buy", 10, user=user))
+            placed.append(world.place(instrument(world), "buy", 10, user=user))
             model, at = models[user], len(placed) - 1
             if model.end is None and effect in ENDS:
                 model.finish(at, *ENDS[effect])
             elif model.end is None:
                 delay = span if effect == "delay" else 0
-                model.send(at, world.simulation.now, effect, delay)
+                model.send(at, world.now, effect, delay)
             for fault in struck:
                 world.simulation.control("fault.remove", fault, {})
         for model, stream in zip(models, streams, strict=True):
@@ -227,7 +227,7 @@ def test_frames_fare_under_faults_as_in_the_model(seed: int) -> None:
             assert (numbers, stream.end) == (model.arrived, model.end), effect
 
 
-def strike(world: Connection, effect: str, span: int) -> list[str]:
+def strike(world: Desk, effect: str, span: int) -> list[str]:
     """Inject a fault into the next frame of any order stream; return its id, if there is one."""
     if not effect:
         return []
@@ -272,7 +272,7 @@ LISTS = ("orders", "drop copy", "trades", "changes", "books", "instruments")
 FREE = ("books", "instruments")
 
 
-def open_stream(world: Connection, name: str, user: int | None, **fields: Any) -> Stream:
+def open_stream(world: Desk, name: str, user: int | None, **fields: Any) -> Stream:
     operation, request = OPERATIONS[name]
     if name == "cash":
         fields["account"] = firm(world.simulation, 1).users[user or 0].account
@@ -280,7 +280,7 @@ def open_stream(world: Connection, name: str, user: int | None, **fields: Any) -
     return client.stream(operation, request(**fields))
 
 
-def rpc_of(world: Connection, user: int) -> Any:
+def rpc_of(world: Desk, user: int) -> Any:
     found = firm(world.simulation, 1)
     return world.rpc(found, found.users[user].name)
 
@@ -291,7 +291,7 @@ def test_sessions_are_taken_over_and_places_counted_as_in_the_model(seed: int) -
     rng = Random(seed)
     scope = rng.choice(("rpc", "rpc", "identity"))
     spare = rng.choice(("order_stream", "all"))
-    world = begin(stream__revocation_scope=scope, stream__symbols_spare=spare)
+    world = assuming(stream__revocation_scope=scope, stream__symbols_spare=spare)
     live: dict[int, tuple[Stream, object]] = {}
     ended: list[Stream] = []
     for number in range(45):
@@ -357,7 +357,7 @@ class Funds:
     def __init__(self, rng: Random) -> None:
         self.rng = rng
         self.period = parse_span(poll := rng.choice(("15s", "4s")))
-        self.world = begin(funding__stream_poll=poll, stream__heartbeat="0s")
+        self.world = assuming(funding__stream_poll=poll, stream__heartbeat="0s")
         self.accounts = [user.account for user in firm(self.world.simulation, 1).users]
         self.record: list[dict[str, Any]] = [
             {
@@ -366,7 +366,7 @@ class Funds:
                 "type": "DEPOSIT",
                 "at": change.at,
             }
-            for change in self.world.simulation.exchange.funding.changes
+            for change in self.world.core.funding.changes
         ]
         self.looks: list[Look] = []
         self.next_look = 0
@@ -376,7 +376,7 @@ class Funds:
         control = self.world.simulation.control("account.fund", account, {"amount": amount})
         made = self.world.absorb(control).value["transaction"]
         kind = "WITHDRAWAL" if amount == "-1" else "DEPOSIT"
-        change = {"id": made, "account": account, "type": kind, "at": self.world.simulation.now}
+        change = {"id": made, "account": account, "type": kind, "at": self.world.now}
         self.record.append(change)
 
     def follow(self) -> None:
@@ -390,7 +390,7 @@ class Funds:
             request.transaction_types.append(0)
         if self.rng.random() < 0.4:
             request.account_ids = [self.accounts[user]]
-        now, read = self.world.simulation.now, len(self.record)
+        now, read = self.world.now, len(self.record)
         if self.rng.random() < 0.5:
             moments = [change["at"] for change in self.record]
             request.resume_time = since = self.rng.choice((*moments, now)) + self.rng.choice((0, 1))
@@ -404,7 +404,7 @@ class Funds:
         self.looks.append(look)
 
     def wait(self, span: int) -> None:
-        target = self.world.simulation.now + span
+        target = self.world.now + span
         while self.looks and self.next_look <= target:
             for look in self.looks:
                 look.look(self.record, self.next_look)
@@ -443,12 +443,12 @@ def test_changes_of_funding_are_told_at_the_next_look_as_in_the_model(seed: int)
 
 def test_a_long_funding_message_is_split_and_each_part_tells_from_where_to_resume() -> None:
     """The server time of a full part is that of its last change; that of the last part is now."""
-    world = begin(stream__heartbeat="0s")
+    world = assuming(stream__heartbeat="0s")
     account = firm(world.simulation, 1).users[0].account
-    since = world.simulation.now + 1
+    since = world.now + 1
     world.advance_to(since)
     for number in range(502):
-        operate(world, "account.fund", account, amount="1")
+        world.operate("account.fund", account, amount="1")
         if number == 250:
             world.advance_to(since + SECOND)
     world.advance_to(since + 2 * SECOND)
@@ -460,24 +460,24 @@ def test_a_long_funding_message_is_split_and_each_part_tells_from_where_to_resum
 
 def test_a_funding_heartbeat_tells_from_where_to_resume() -> None:
     """It is the instant of the first change that was not sent yet, or now if there is none."""
-    world = begin(stream__heartbeat="6s", funding__stream_poll="20s")
+    world = assuming(stream__heartbeat="6s", funding__stream_poll="20s")
     account = firm(world.simulation, 1).users[0].account
     request = wire.CreateFundingTransactionSubscriptionRequest()
     stream = rpc_of(world, 0).stream("FundingAPI.CreateFundingTransactionSubscription", request)
-    opened = world.simulation.now
+    opened = world.now
     world.advance("6s")
     for wait in ("1s", "2s"):
         world.advance(wait)
-        operate(world, "account.fund", account, amount="1")
+        world.operate("account.fund", account, amount="1")
     world.advance("10s")
     times = [frame.server_time - opened for frame in stream.take() if not frame.changes]
     assert times == [6 * SECOND, 7 * SECOND, 7 * SECOND]
 
 
 def test_a_stream_opened_after_the_period_became_shorter_keeps_to_the_shorter_one() -> None:
-    world = begin(stream__heartbeat="30s")
+    world = assuming(stream__heartbeat="30s")
     first = orders(world)
-    world.simulation.control("assumption.set", "stream.heartbeat", {"value": "4s"})
+    world.assume("stream.heartbeat", "4s")
     second = orders(world, user=1)
     first.take(), second.take()
     world.advance("4s")

@@ -9,9 +9,10 @@ import pytest
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import ExecutionType, TradeState
 from sim.core.model.instrument import Instrument
-from sim.run.client.client import Connection, RpcError, Stream
-from tests.journeys import firm, open_ones, order
-from tests.kit.streams import another_firm, drop_copy, place, position_changes, trade, trades, twins
+from sim.run.client.client import RpcError, Stream
+from tests.journeys import firm, order
+from tests.kit import Desk
+from tests.kit.streams import drop_copy, position_changes, trades, twins
 
 
 def executions(stream: Stream) -> list[str]:
@@ -27,18 +28,17 @@ def reports(stream: Stream) -> list[tuple[str, int]]:
 
 
 def token_of(stream: Stream) -> bytes:
-    token: bytes = stream.take()[-1].resume_token
-    return token
+    return stream.take()[-1].resume_token
 
 
 @pytest.mark.spec("S6.2-1", "S6.2-6")
 def test_drop_copy_begins_without_a_snapshot_and_reports_every_execution_of_the_firm(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     stream = drop_copy(world)
     assert stream.take() == []
-    trade(world, instrument, buyer=1, seller=2)
+    world.trade(instrument, buyer=1, seller=2)
     frames = stream.take()
     assert [execution.type for frame in frames for execution in frame.executions] == [
         ExecutionType.NEW,
@@ -47,18 +47,18 @@ def test_drop_copy_begins_without_a_snapshot_and_reports_every_execution_of_the_
         ExecutionType.FILL,
     ]
     accounts = [execution.order.account for frame in frames for execution in frame.executions]
-    users = firm(world.simulation).users
+    users = world.firm.users
     assert set(accounts) == {users[1].account, users[2].account}
 
 
 @pytest.mark.spec("S6.2-1")
 def test_every_message_carries_a_token_of_576_bytes_that_moves_on(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """S2, S4."""
     stream = drop_copy(world)
-    place(world, instrument, "buy", 30)
-    place(world, instrument, "buy", 31)
+    world.place(instrument, "buy", 30)
+    world.place(instrument, "buy", 31)
     world.advance("30s")
     tokens = [frame.resume_token for frame in stream.take()]
     assert [len(token) for token in tokens] == [576] * 3
@@ -67,16 +67,16 @@ def test_every_message_carries_a_token_of_576_bytes_that_moves_on(
 
 @pytest.mark.spec("S6.2-1", "S6.2-6")
 def test_a_token_resumes_strictly_after_its_message_and_goes_on_live(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """S2."""
     stream = drop_copy(world)
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     token = token_of(stream)
     stream.close()
-    missed = [place(world, instrument, "buy", 31), place(world, instrument, "buy", 32)]
+    missed = [world.place(instrument, "buy", 31), world.place(instrument, "buy", 32)]
     resumed = drop_copy(world, resume_token=token)
-    live = place(world, instrument, "buy", 33)
+    live = world.place(instrument, "buy", 33)
     frames = resumed.take()
     assert [execution.order.id for frame in frames for execution in frame.executions] == [
         *missed,
@@ -86,56 +86,52 @@ def test_a_token_resumes_strictly_after_its_message_and_goes_on_live(
     assert executions(drop_copy(world, resume_token=frames[-1].resume_token)) == []
 
 
-def test_a_heartbeats_token_resumes_too(world: Connection, instrument: Instrument) -> None:
+def test_a_heartbeats_token_resumes_too(world: Desk, instrument: Instrument) -> None:
     stream = drop_copy(world)
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     world.advance("30s")
     token = token_of(stream)
     stream.close()
-    place(world, instrument, "buy", 31)
+    world.place(instrument, "buy", 31)
     assert len(executions(drop_copy(world, resume_token=token))) == 1
 
 
-def test_a_resume_time_replays_from_that_instant_on(
-    world: Connection, instrument: Instrument
-) -> None:
-    place(world, instrument, "buy", 30)
+def test_a_resume_time_replays_from_that_instant_on(world: Desk, instrument: Instrument) -> None:
+    world.place(instrument, "buy", 30)
     world.advance("1m")
-    boundary = world.simulation.now
-    kept = [place(world, instrument, "buy", 31)]
+    boundary = world.now
+    kept = [world.place(instrument, "buy", 31)]
     world.advance("1m")
-    kept.append(place(world, instrument, "buy", 32))
+    kept.append(world.place(instrument, "buy", 32))
     stream = drop_copy(world, resume_time=boundary)
     assert [execution.order.id for frame in stream.take() for execution in frame.executions] == kept
 
 
 def test_a_long_replay_comes_in_batches_each_of_which_can_be_resumed(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    start = world.simulation.now
+    start = world.now
     for number in range(600):
-        place(world, instrument, "buy", 1 + number % 20)
+        world.place(instrument, "buy", 1 + number % 20)
     first, second = drop_copy(world, resume_time=start).take()
     assert (len(first.executions), len(second.executions)) == (500, 100)
     again = drop_copy(world, resume_token=first.resume_token)
     assert executions(again) == [execution.id for execution in second.executions]
 
 
-def test_symbols_filter_the_replay_and_what_follows(
-    world: Connection, instrument: Instrument
-) -> None:
-    exchange = world.simulation.exchange
+def test_symbols_filter_the_replay_and_what_follows(world: Desk, instrument: Instrument) -> None:
+    exchange = world.core
     elsewhere = next(
         found
         for found in exchange.instruments
         if found.symbol != instrument.symbol and exchange.trading.state(found.symbol) == 1
     )
-    start = world.simulation.now
-    place(world, elsewhere, "buy", 10)
-    wanted = [place(world, instrument, "buy", 30)]
+    start = world.now
+    world.place(elsewhere, "buy", 10)
+    wanted = [world.place(instrument, "buy", 30)]
     stream = drop_copy(world, symbols=[instrument.symbol], resume_time=start)
-    place(world, elsewhere, "buy", 11)
-    wanted.append(place(world, instrument, "buy", 31))
+    world.place(elsewhere, "buy", 11)
+    wanted.append(world.place(instrument, "buy", 31))
     assert [
         execution.order.id for frame in stream.take() for execution in frame.executions
     ] == wanted
@@ -143,7 +139,7 @@ def test_symbols_filter_the_replay_and_what_follows(
 
 def test_each_row_since_the_first_is_replayed_once_to_a_firm_whose_users_share_an_account() -> None:
     world = twins()
-    start, one = world.simulation.now, world.simulation.exchange.instruments.require("one")
+    start, one = world.now, world.instrument("one")
     twin = firm(world.simulation, 1)
     for user in twin.users:
         answer = world.exchange(twin, user.name).post(
@@ -155,15 +151,13 @@ def test_each_row_since_the_first_is_replayed_once_to_a_firm_whose_users_share_a
         "DropCopyAPI.CreateDropCopySubscription", request
     )
     told = [execution.id for frame in stream.take() for execution in frame.executions]
-    assert told == [row.id for row in world.simulation.exchange.trading.executions]
+    assert told == [row.id for row in world.trading.executions]
     assert len(told) == 2
 
 
-def test_symbols_filter_trades_and_positions_too(world: Connection, instrument: Instrument) -> None:
-    elsewhere = next(
-        found for found in open_ones(world.simulation) if found.symbol != instrument.symbol
-    )
-    start = world.simulation.now
+def test_symbols_filter_trades_and_positions_too(world: Desk, instrument: Instrument) -> None:
+    elsewhere = next(found for found in world.in_state() if found.symbol != instrument.symbol)
+    start = world.now
     for when in ("live", "replay"):
         fields: dict[str, Any] = {"resume_time": start} if when == "replay" else {}
         for symbols in ([instrument.symbol], [elsewhere.symbol, instrument.symbol]):
@@ -171,7 +165,7 @@ def test_symbols_filter_trades_and_positions_too(world: Connection, instrument: 
             captured, positions = trades(world, **fields), position_changes(world, **fields)
             if when == "live":
                 for traded, cents in ((elsewhere, 10), (instrument, 40)):
-                    trade(world, traded, cents)
+                    world.trade(traded, cents)
             reported = [row for frame in captured.take() for row in frame.trade_capture_reports]
             changed = [row for frame in positions.take() for row in frame.position_changes]
             captured.close(), positions.close()
@@ -179,24 +173,24 @@ def test_symbols_filter_trades_and_positions_too(world: Connection, instrument: 
             assert {row.position.symbol for row in changed} == set(symbols)
 
 
-def test_a_token_and_a_time_together_are_refused(world: Connection, instrument: Instrument) -> None:
+def test_a_token_and_a_time_together_are_refused(world: Desk, instrument: Instrument) -> None:
     """S3."""
     stream = drop_copy(world)
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     with pytest.raises(RpcError) as refused:
         drop_copy(world, resume_token=token_of(stream), resume_time=world.simulation.start)
     assert refused.value.code == 3
 
 
 def test_a_token_of_another_stream_firm_or_filter_or_a_changed_one_is_refused(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """S3, S4."""
     stream = drop_copy(world)
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     token = token_of(stream)
     changed = bytes((token[0] ^ 1,)) + token[1:]
-    foreigner = another_firm(world)
+    foreigner = world.other_firm
     request = wire.CreateDropCopySubscriptionRequest(resume_token=token)
     attempts = [
         lambda: drop_copy(world, resume_token=changed),
@@ -214,11 +208,11 @@ def test_a_token_of_another_stream_firm_or_filter_or_a_changed_one_is_refused(
 
 
 def test_a_token_older_than_executions_are_kept_is_refused(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """S3."""
     stream = drop_copy(world)
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     token = token_of(stream)
     stream.close()
     world.advance("7d")
@@ -230,11 +224,11 @@ def test_a_token_older_than_executions_are_kept_is_refused(
 
 
 def test_another_firm_cannot_be_followed_and_the_own_one_may_be_named(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    own = firm(world.simulation)
+    own = world.firm
     stream = drop_copy(world, firms=[own.id])
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     assert len(executions(stream)) == 1
     with pytest.raises(RpcError) as refused:
         drop_copy(world, firms=["firms/somebody-else"])
@@ -246,21 +240,19 @@ def test_another_firm_cannot_be_followed_and_the_own_one_may_be_named(
 
 @pytest.mark.spec("S6.2-1")
 def test_a_trade_is_captured_once_and_again_when_it_clears(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     stream = trades(world)
-    trade(world, instrument)
+    world.trade(instrument)
     world.advance("1m")
     found = reports(stream)
     assert [state for _, state in found] == [TradeState.NEW, TradeState.CLEARED]
     assert len({name for name, _ in found}) == 1
 
 
-def test_the_other_side_of_a_trade_stays_anonymous(
-    world: Connection, instrument: Instrument
-) -> None:
+def test_the_other_side_of_a_trade_stays_anonymous(world: Desk, instrument: Instrument) -> None:
     stream = trades(world)
-    place(world, instrument, "buy", 40)
+    world.place(instrument, "buy", 40)
     world.deliver(
         world.simulation.control(
             "order.place",
@@ -275,20 +267,20 @@ def test_the_other_side_of_a_trade_stays_anonymous(
         ).effects
     )
     (report,) = stream.take()[0].trade_capture_reports
-    assert report.passive.order.account == firm(world.simulation).users[0].account
+    assert report.passive.order.account == world.firm.users[0].account
     assert report.aggressor.order.account == ""
     assert report.aggressor.last_px == report.passive.last_px > 0
 
 
 def test_resuming_trades_brings_missed_ones_and_missed_changes_of_state(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     stream = trades(world)
-    trade(world, instrument, 40)
+    world.trade(instrument, 40)
     token = token_of(stream)
     stream.close()
     world.advance("1m")
-    trade(world, instrument, 41)
+    world.trade(instrument, 41)
     resumed = trades(world, resume_token=token)
     found = reports(resumed)
     assert [state for _, state in found] == [TradeState.CLEARED, TradeState.NEW]
@@ -297,7 +289,7 @@ def test_resuming_trades_brings_missed_ones_and_missed_changes_of_state(
 
 
 def test_a_replay_of_trades_from_any_instant_is_the_rest_of_what_a_stream_told(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """Each change of state stands at its own instant: a trade, its clearing, a bust before it and
     one long after it.
@@ -305,14 +297,14 @@ def test_a_replay_of_trades_from_any_instant_is_the_rest_of_what_a_stream_told(
     stream, told = trades(world), list[tuple[int, tuple[str, int]]]()
 
     def listen() -> None:
-        told.extend((world.simulation.now, row) for row in reports(stream))
+        told.extend((world.now, row) for row in reports(stream))
 
     def bust(number: int) -> None:
         world.deliver(world.simulation.control("trade.bust", told[number][1][0], {}).effects)
         listen()
 
     for cents in (40, 41, 42):
-        trade(world, instrument, cents)
+        world.trade(instrument, cents)
         listen()
         world.advance("8s")
     bust(1)
@@ -331,24 +323,24 @@ def test_a_replay_of_trades_from_any_instant_is_the_rest_of_what_a_stream_told(
 
 
 def test_a_replay_of_trades_leaves_out_those_between_others(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    start = world.simulation.now
+    start = world.now
     for name, side in (("maker", "buy"), ("taker", "sell")):
         body = {"symbol": instrument.symbol, "side": side, "price": "0.40", "qty": "2"}
         world.deliver(world.simulation.control("order.place", "", {"as": name, **body}).effects)
-    place(world, instrument, "buy", 40, user=0)
+    world.place(instrument, "buy", 40, user=0)
     body = {"as": "taker", "symbol": instrument.symbol, "side": "sell", "price": "0.40", "qty": "1"}
     world.deliver(world.simulation.control("order.place", "", body).effects)
-    _, own = world.simulation.exchange.trading.trades
+    _, own = world.trading.trades
     assert reports(trades(world, resume_time=start)) == [(own.id, TradeState.NEW)]
 
 
 def test_replaying_trades_from_a_time_tells_their_whole_story(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    start = world.simulation.now
-    trade(world, instrument, 40)
+    start = world.now
+    world.trade(instrument, 40)
     world.advance("1m")
     assert [state for _, state in reports(trades(world, resume_time=start))] == [
         TradeState.NEW,

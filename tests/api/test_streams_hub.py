@@ -14,23 +14,21 @@ from sim.core.catalogue.assumptions import STREAM_HEARTBEAT
 from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import format_instant
-from sim.run.client.client import Connection, RpcError, Stream, connect
-from tests.journeys import FEW_GAMES, firm, operate, quiet, rpc_trader
+from sim.run.client.client import RpcError, Stream
+from tests.journeys import FEW_GAMES, quiet
+from tests.kit import Desk, begin
 from tests.kit.streams import (
     BIDIRECTIONAL,
     MARKETS,
     PRIVATE,
-    another_firm,
     books,
     drop_copy,
     instruments,
     orders,
-    place,
     position_changes,
     socket,
     subscribe,
     talk,
-    trade,
     trades,
 )
 
@@ -48,7 +46,7 @@ def quickstart() -> Simulation:
 
 @pytest.mark.spec("S8-4")
 def test_the_21st_stream_of_a_firm_is_refused_and_the_twenty_stay(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """S7."""
     streams = [books(world, instrument.symbol) for _ in range(10)] + [
@@ -65,16 +63,16 @@ def test_the_21st_stream_of_a_firm_is_refused_and_the_twenty_stay(
 
 @pytest.mark.spec("S8-4")
 def test_the_pool_is_a_firms_own_and_web_sockets_are_outside_of_it(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     for _ in range(20):
         books(world, instrument.symbol)
-    assert books(world, instrument.symbol, client=world.rpc(another_firm(world))).end is None
+    assert books(world, instrument.symbol, client=world.rpc(world.other_firm)).end is None
     assert socket(world, MARKETS).end is None
 
 
 def test_taking_over_a_session_needs_no_free_place_in_the_pool(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     first = orders(world)
     for _ in range(19):
@@ -86,27 +84,27 @@ def test_taking_over_a_session_needs_no_free_place_in_the_pool(
 # ---- sessions
 
 
-def positions(world: Connection) -> Stream:
+def positions(world: Desk) -> Stream:
     request = wire.CreatePositionSubscriptionRequest()
-    return rpc_trader(world).stream("PositionAPI.CreatePositionSubscription", request)
+    return world.rpc_trader().stream("PositionAPI.CreatePositionSubscription", request)
 
 
-def ledger(world: Connection) -> Stream:
-    account = firm(world.simulation).users[0].account
+def ledger(world: Desk) -> Stream:
+    account = world.firm.users[0].account
     request = wire.CreateBalanceLedgerSubscriptionRequest(account=account)
-    return rpc_trader(world).stream("FundingAPI.CreateBalanceLedgerSubscription", request)
+    return world.rpc_trader().stream("FundingAPI.CreateBalanceLedgerSubscription", request)
 
 
-def transactions(world: Connection) -> Stream:
+def transactions(world: Desk) -> Stream:
     request = wire.CreateFundingTransactionSubscriptionRequest()
-    return rpc_trader(world).stream("FundingAPI.CreateFundingTransactionSubscription", request)
+    return world.rpc_trader().stream("FundingAPI.CreateFundingTransactionSubscription", request)
 
 
 @pytest.mark.spec("S6.2-7", "S7.2-6")
 @pytest.mark.parametrize(
     "kind", [orders, drop_copy, trades, position_changes, positions, ledger, transactions]
 )
-def test_a_second_stream_of_one_identity_ends_the_first(world: Connection, kind: object) -> None:
+def test_a_second_stream_of_one_identity_ends_the_first(world: Desk, kind: object) -> None:
     """S6."""
     assert callable(kind)
     first: Stream = kind(world)
@@ -117,7 +115,7 @@ def test_a_second_stream_of_one_identity_ends_the_first(world: Connection, kind:
 
 @pytest.mark.spec("S6.2-7")
 def test_another_participant_another_rpc_or_a_list_of_markets_keeps_its_session(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     first = orders(world)
     others = [
@@ -133,7 +131,7 @@ def test_another_participant_another_rpc_or_a_list_of_markets_keeps_its_session(
 @pytest.mark.spec("S6.2-7", "S4.4-1")
 @pytest.mark.parametrize("kind", [drop_copy, trades, position_changes])
 def test_a_list_of_markets_spares_order_streams_only(
-    world: Connection, instrument: Instrument, kind: Callable[..., Stream]
+    world: Desk, instrument: Instrument, kind: Callable[..., Stream]
 ) -> None:
     """§6.2 names the workaround for CreateOrderSubscription; assumption stream.symbols_spare
     extends it.
@@ -143,7 +141,7 @@ def test_a_list_of_markets_spares_order_streams_only(
         kind(world, symbols=[instrument.symbol]),
     )
     assert (first.end, second.end) == (REVOKED, None)
-    world.simulation.control("assumption.set", "stream.symbols_spare", {"value": "all"})
+    world.assume("stream.symbols_spare", "all")
     third, fourth = (
         kind(world, symbols=[instrument.symbol]),
         kind(world, symbols=[instrument.symbol]),
@@ -153,28 +151,28 @@ def test_a_list_of_markets_spares_order_streams_only(
 
 @pytest.mark.spec("S6.2-7")
 def test_market_data_and_instrument_streams_take_no_session(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     streams = [books(world), books(world), instruments(world), instruments(world)]
     assert [stream.end for stream in streams] == [None] * 4
 
 
-def test_with_the_quirk_off_both_streams_live(world: Connection, instrument: Instrument) -> None:
-    world.simulation.control("quirk.set", "session_revocation", {"value": "never"})
+def test_with_the_quirk_off_both_streams_live(world: Desk, instrument: Instrument) -> None:
+    world.quirk("session_revocation", "never")
     first, second = orders(world), orders(world)
     first.take(), second.take()
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     assert (len(first.take()), len(second.take())) == (1, 1)
 
 
-def test_a_refused_request_takes_no_session(world: Connection) -> None:
+def test_a_refused_request_takes_no_session(world: Desk) -> None:
     first = drop_copy(world)
     with pytest.raises(RpcError):
         drop_copy(world, resume_token=b"wrong")
     assert first.end is None
 
 
-def test_an_ended_stream_does_not_come_back_when_its_successor_ends(world: Connection) -> None:
+def test_an_ended_stream_does_not_come_back_when_its_successor_ends(world: Desk) -> None:
     first, second = orders(world), orders(world)
     second.close()
     third = orders(world)
@@ -185,10 +183,10 @@ def test_an_ended_stream_does_not_come_back_when_its_successor_ends(world: Conne
 
 
 def test_every_kind_of_stream_shows_a_sign_of_life_in_its_own_form(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """S5."""
-    bidirectional = rpc_trader(world).stream(BIDIRECTIONAL)
+    bidirectional = world.rpc_trader().stream(BIDIRECTIONAL)
     with_heartbeat = [
         orders(world),
         books(world, instrument.symbol),
@@ -216,7 +214,7 @@ def test_every_kind_of_stream_shows_a_sign_of_life_in_its_own_form(
 
 
 def test_a_stream_opened_between_two_rounds_keeps_its_own_rhythm(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     first = instruments(world)
     world.advance("12s")
@@ -228,20 +226,18 @@ def test_a_stream_opened_between_two_rounds_keeps_its_own_rhythm(
     assert (len(first.take()), len(second.take())) == (1, 0)
 
 
-def test_without_streams_nothing_ticks(world: Connection, instrument: Instrument) -> None:
+def test_without_streams_nothing_ticks(world: Desk, instrument: Instrument) -> None:
     before = world.simulation.next_due()
     stream, market, bidirectional = (
         orders(world),
         books(world),
-        rpc_trader(world).stream(BIDIRECTIONAL),
+        world.rpc_trader().stream(BIDIRECTIONAL),
     )
-    assert world.simulation.next_due() == world.simulation.now + STREAM_HEARTBEAT.default
+    assert world.simulation.next_due() == world.now + STREAM_HEARTBEAT.default
     for opened in (stream, market, bidirectional):
         opened.close()
     assert world.simulation.next_due() == before
-    assert not any(
-        timer.kind.startswith("stream.") for timer in world.simulation.exchange.ctx.timers.pending()
-    )
+    assert not any(timer.kind.startswith("stream.") for timer in world.core.ctx.timers.pending())
 
 
 # ---- ends
@@ -249,22 +245,22 @@ def test_without_streams_nothing_ticks(world: Connection, instrument: Instrument
 
 @pytest.mark.spec("S8-5")
 def test_the_edge_ends_a_stream_on_which_nothing_was_sent_for_ten_minutes(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """S13."""
-    world.simulation.control("assumption.set", "stream.heartbeat", {"value": "0s"})
+    world.assume("stream.heartbeat", "0s")
     quiet, busy = orders(world), books(world)
     for _ in range(3):
         world.advance("4m")
-        place(world, instrument, "buy", 30, user=1)
+        world.place(instrument, "buy", 30, user=1)
     assert quiet.end == (14, "idle timeout: nothing was sent for 10m")
     assert busy.end is None
     world.advance("10m")
     assert busy.end is None  # its books are sent again every minute
 
 
-def test_an_idle_stream_ends_at_the_full_second_after_its_ten_minutes(world: Connection) -> None:
-    world.simulation.control("assumption.set", "stream.heartbeat", {"value": "0s"})
+def test_an_idle_stream_ends_at_the_full_second_after_its_ten_minutes(world: Desk) -> None:
+    world.assume("stream.heartbeat", "0s")
     world.advance("300ms")
     quiet = orders(world)
     world.advance("10m")  # 0.3 s past a full second
@@ -277,10 +273,10 @@ def test_an_idle_stream_ends_at_the_full_second_after_its_ten_minutes(world: Con
 
 @pytest.mark.parametrize(("scope", "lost"), [("rpc", False), ("identity", True)])
 def test_which_subscriptions_take_a_session_is_an_assumption(
-    world: Connection, instrument: Instrument, scope: str, lost: bool
+    world: Desk, instrument: Instrument, scope: str, lost: bool
 ) -> None:
     """S6."""
-    world.simulation.control("assumption.set", "stream.revocation_scope", {"value": scope})
+    world.assume("stream.revocation_scope", scope)
     first = orders(world)
     position_changes(world)
     assert (first.end == (13, "Subscription manager revoked session")) is lost
@@ -289,13 +285,13 @@ def test_which_subscriptions_take_a_session_is_an_assumption(
 @pytest.mark.spec("S6.2-6")
 @pytest.mark.parametrize(("odds", "times"), [("always", 2), ("never", 1)])
 def test_delivery_at_least_once_is_a_quirk(
-    world: Connection, instrument: Instrument, odds: str, times: int
+    world: Desk, instrument: Instrument, odds: str, times: int
 ) -> None:
     """S1."""
     stream = orders(world)
     stream.take()
-    world.simulation.control("quirk.set", "stream_duplicates", {"value": odds})
-    place(world, instrument, "buy", 30)
+    world.quirk("stream_duplicates", odds)
+    world.place(instrument, "buy", 30)
     frames = stream.take()
     assert len(frames) == times
     assert all(frame == frames[0] for frame in frames)
@@ -310,20 +306,18 @@ def test_delivery_at_least_once_is_a_quirk(
         ("fees.taker_theta", "-2"),
     ],
 )
-def test_a_value_below_what_makes_sense_is_refused(
-    world: Connection, name: str, value: str
-) -> None:
+def test_a_value_below_what_makes_sense_is_refused(world: Desk, name: str, value: str) -> None:
     with pytest.raises(Refusal, match=f"{name} accepts"):
-        world.simulation.control("assumption.set", name, {"value": value})
+        world.assume(name, value)
 
 
 def test_maintenance_ends_every_stream_after_it_has_heard_of_the_cancels(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     stream, market = orders(world), socket(world, MARKETS)
     stream.take()
-    begins = next(window.begins for window in world.simulation.exchange.maintenance.upcoming())
+    begins = next(window.begins for window in world.core.maintenance.upcoming())
     world.advance_to(begins)
     assert stream.end is not None
     assert stream.end[0] == 14
@@ -337,7 +331,7 @@ def test_maintenance_ends_every_stream_after_it_has_heard_of_the_cancels(
     assert world.simulation.streams() == []
 
 
-def test_a_tester_ends_a_stream_by_its_id(world: Connection) -> None:
+def test_a_tester_ends_a_stream_by_its_id(world: Desk) -> None:
     stream = orders(world)
     (shown,) = world.simulation.streams()
     outcome = world.simulation.control("stream.close", str(shown["id"]), {})
@@ -347,17 +341,17 @@ def test_a_tester_ends_a_stream_by_its_id(world: Connection) -> None:
 
 
 def test_the_listing_says_whose_streams_are_open_since_when_and_how_much_was_sent(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     stream = orders(world)
     world.advance("5s")
     socket(world, PRIVATE)
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     mine, theirs = world.simulation.streams()
-    user = firm(world.simulation).users[0]
+    user = world.firm.users[0]
     assert (mine["rpc"], mine["firm"], mine["participant"], mine["sent"]) == (
         "CreateOrderSubscription",
-        firm(world.simulation).name,
+        world.firm.name,
         user.name,
         2,
     )
@@ -366,7 +360,7 @@ def test_the_listing_says_whose_streams_are_open_since_when_and_how_much_was_sen
     assert len(stream.take()) == 2
 
 
-def test_frames_after_the_end_of_a_stream_are_ignored(world: Connection) -> None:
+def test_frames_after_the_end_of_a_stream_are_ignored(world: Desk) -> None:
     stream = socket(world, MARKETS)
     number = stream.number
     stream.close()
@@ -380,7 +374,7 @@ def test_frames_after_the_end_of_a_stream_are_ignored(world: Connection) -> None
     ("effect", "kinds"), [("drop", [1, 2]), ("duplicate", [0, 0, 1, 2]), ("reorder", [1, 0, 2])]
 )
 def test_an_injected_fault_befalls_one_message(
-    world: Connection, instrument: Instrument, effect: str, kinds: list[int]
+    world: Desk, instrument: Instrument, effect: str, kinds: list[int]
 ) -> None:
     stream = orders(world)
     stream.take()
@@ -390,7 +384,7 @@ def test_an_injected_fault_befalls_one_message(
         "times": 1,
     }
     world.simulation.control("fault.add", "", fault)
-    placed = [place(world, instrument, "buy", 30 + number) for number in range(3)]
+    placed = [world.place(instrument, "buy", 30 + number) for number in range(3)]
     assert [
         placed.index(execution.order.id)
         for frame in stream.take()
@@ -399,7 +393,7 @@ def test_an_injected_fault_befalls_one_message(
 
 
 def test_a_late_frame_holds_up_those_behind_it_until_it_is_due(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     stream = orders(world)
     stream.take()
@@ -408,7 +402,7 @@ def test_a_late_frame_holds_up_those_behind_it_until_it_is_due(
     def delay(span: str) -> None:
         fault = {"match": {"plane": "stream"}, "act": {"delay": span}, "times": 1}
         world.simulation.control("fault.add", "", fault)
-        placed.append(place(world, instrument, "buy", 30))
+        placed.append(world.place(instrument, "buy", 30))
 
     def arrived() -> list[int]:
         return [
@@ -420,24 +414,24 @@ def test_a_late_frame_holds_up_those_behind_it_until_it_is_due(
 
     delay("3s")
     delay("1s")  # due before the frame ahead of it, behind which it waits
-    placed.append(place(world, instrument, "buy", 30))
+    placed.append(world.place(instrument, "buy", 30))
     delay("4s")
     world.advance("2999ms")
     assert arrived() == []
     world.advance("1ms")
     assert arrived() == [0, 1, 2]
-    placed.append(place(world, instrument, "buy", 30))
+    placed.append(world.place(instrument, "buy", 30))
     world.advance("999ms")
     assert arrived() == []
     world.advance("1ms")
     assert arrived() == [3, 4]
-    placed.append(place(world, instrument, "buy", 30))
+    placed.append(world.place(instrument, "buy", 30))
     assert arrived() == [5]
 
 
 @pytest.mark.parametrize("ending", [{"revoke": True}, {"code": 14}, {"reset": True}])
 def test_late_frames_come_before_the_end_of_their_stream(
-    world: Connection, instrument: Instrument, ending: dict[str, object]
+    world: Desk, instrument: Instrument, ending: dict[str, object]
 ) -> None:
     stream = orders(world)
     stream.take()
@@ -445,21 +439,19 @@ def test_late_frames_come_before_the_end_of_their_stream(
     for act in ({"delay": "1h"}, ending):
         fault = {"match": {"plane": "stream"}, "act": act, "times": 1}
         world.simulation.control("fault.add", "", fault)
-        placed.append(place(world, instrument, "buy", 30))
+        placed.append(world.place(instrument, "buy", 30))
     assert stream.end is not None
     (frame,) = stream.take()
     assert [execution.order.id for execution in frame.update.executions] == placed[:1]
 
 
 @pytest.mark.spec("S7.2-6")
-def test_an_injected_fault_revokes_or_drops_a_stream(
-    world: Connection, instrument: Instrument
-) -> None:
+def test_an_injected_fault_revokes_or_drops_a_stream(world: Desk, instrument: Instrument) -> None:
     first = orders(world)
     world.simulation.control(
         "fault.add", "", {"match": {"plane": "stream"}, "act": {"revoke": True}, "times": 1}
     )
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     assert first.end == REVOKED
     second = orders(world)
     world.simulation.control(
@@ -471,13 +463,13 @@ def test_an_injected_fault_revokes_or_drops_a_stream(
             "times": 1,
         },
     )
-    place(world, instrument, "buy", 31)
+    world.place(instrument, "buy", 31)
     assert second.end == (14, "stream dropped")
 
 
 def test_two_runs_send_the_same_bytes() -> None:
     def run(sim: Simulation) -> list[bytes]:
-        connection = connect(sim)
+        connection = Desk(sim)
         instrument = quiet(sim)
         stream, copy, market = (
             orders(connection),
@@ -485,7 +477,7 @@ def test_two_runs_send_the_same_bytes() -> None:
             socket(connection, MARKETS),
         )
         subscribe(market, "a", "MARKET_DATA", [instrument.symbol])
-        trade(connection, instrument)
+        connection.trade(instrument)
         connection.advance("31s")
         return [repr(found.frames).encode() for found in (stream, copy, market)]
 
@@ -499,13 +491,9 @@ def test_two_runs_send_the_same_bytes() -> None:
 @pytest.mark.spec("S6.2-4", "S6.2-5", "S3.1-1")
 @pytest.mark.parametrize("state", ["OPEN", "SUSPENDED", "PENDING"])
 def test_who_follows_everything_hears_of_an_instrument_that_is_listed(state: str) -> None:
-    world = connect(Simulation(load_scenario(FEW_GAMES)))
-    every, one, book = (
-        instruments(world),
-        instruments(world, quiet(world.simulation).symbol),
-        books(world),
-    )
-    both = rpc_trader(world).stream(BIDIRECTIONAL)
+    world = begin(FEW_GAMES)
+    every, one, book = (instruments(world), instruments(world, world.quiet().symbol), books(world))
+    both = world.rpc_trader().stream(BIDIRECTIONAL)
     talk(both, subscribe=wire.SubscribeCommand())
     for stream in (every, one, book, both):
         stream.take()
@@ -515,7 +503,7 @@ def test_who_follows_everything_hears_of_an_instrument_that_is_listed(state: str
         "state": state,
         **({"start": "2026-09-08T18:05:00Z"} if state == "PENDING" else {}),
     }
-    operate(world, "instrument.create", **terms)
+    world.operate("instrument.create", **terms)
     (listed,) = [row for message in every.take() for row in message.instruments]
     assert (listed.symbol, wire.InstrumentState(listed.state).name, listed.price_scale) == (
         "late-comer",

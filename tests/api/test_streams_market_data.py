@@ -7,19 +7,18 @@ from itertools import groupby
 import pytest
 from msgspec.structs import replace
 
-from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
-from sim.run.client.client import Connection, RpcError, Stream, connect
-from tests.journeys import firm, in_state, open_ones, operate, quiet, rpc_trader
-from tests.kit.streams import BIDIRECTIONAL, books, place, talk, trade
+from sim.run.client.client import RpcError, Stream
+from tests.kit import Desk, begin
+from tests.kit.streams import BIDIRECTIONAL, books, talk
 
 
 @pytest.fixture
-def pair(world: Connection) -> tuple[str, str]:
+def pair(world: Desk) -> tuple[str, str]:
     """Symbols of two open instruments."""
-    found = open_ones(world.simulation)
+    found = world.in_state()
     return next(found).symbol, next(found).symbol
 
 
@@ -36,16 +35,16 @@ def cents(instrument: Instrument, price: int) -> int:
 
 @pytest.mark.spec("S4.4-5", "S6.2-6", "S6.2-5")
 def test_a_snapshot_of_each_symbol_comes_first_and_the_whole_book_on_each_change(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """S9."""
-    place(world, instrument, "buy", 30, 2)
+    world.place(instrument, "buy", 30, 2)
     stream = books(world, instrument.symbol)
     (snapshot,) = updates(stream)
     assert [(level.px, level.qty) for level in snapshot.bids] == [
         (cents(instrument, 30), 2 * instrument.qty_scale)
     ]
-    place(world, instrument, "buy", 29, 1)
+    world.place(instrument, "buy", 29, 1)
     (changed,) = updates(stream)
     assert [level.px for level in changed.bids] == [cents(instrument, 30), cents(instrument, 29)]
     again = updates(books(world, instrument.symbol))
@@ -56,10 +55,10 @@ def test_a_snapshot_of_each_symbol_comes_first_and_the_whole_book_on_each_change
 
 @pytest.mark.spec("S2.5-3")
 def test_a_trade_shows_in_the_statistics_with_its_quantity(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     stream = books(world, instrument.symbol)
-    trade(world, instrument, 40, 3)
+    world.trade(instrument, 40, 3)
     stats = updates(stream)[-1].stats
     assert stats is not None
     assert (stats.last_trade_px, stats.last_trade_qty) == (
@@ -70,11 +69,11 @@ def test_a_trade_shows_in_the_statistics_with_its_quantity(
 
 
 def test_depth_defaults_to_ten_levels_and_can_be_asked_for(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """S8."""
     for price in range(10, 23):
-        place(world, instrument, "buy", price)
+        world.place(instrument, "buy", price)
     usual, deep, shallow = (books(world, instrument.symbol, depth=depth) for depth in (0, 12, 1))
     assert [len(updates(stream)[0].bids) for stream in (usual, deep, shallow)] == [10, 12, 1]
     with pytest.raises(RpcError) as refused:
@@ -82,17 +81,17 @@ def test_depth_defaults_to_ten_levels_and_can_be_asked_for(
     assert refused.value.code == 3
 
 
-def test_unaggregated_books_show_single_orders(world: Connection, instrument: Instrument) -> None:
-    place(world, instrument, "buy", 30, 2)
-    place(world, instrument, "buy", 30, 1)
+def test_unaggregated_books_show_single_orders(world: Desk, instrument: Instrument) -> None:
+    world.place(instrument, "buy", 30, 2)
+    world.place(instrument, "buy", 30, 1)
     (update,) = updates(books(world, instrument.symbol, unaggregated=True))
     assert [level.qty for level in update.bids] == [2 * instrument.qty_scale, instrument.qty_scale]
 
 
 def test_an_empty_list_means_every_instrument_and_brings_the_scales(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    exchange = world.simulation.exchange
+    exchange = world.core
     shown = updates(books(world))
     silent = (InstrumentState.PENDING, InstrumentState.TERMINATED)
     assert {update.symbol: (update.price_scale, update.quantity_scale) for update in shown} == {
@@ -104,7 +103,7 @@ def test_an_empty_list_means_every_instrument_and_brings_the_scales(
     assert (one.price_scale, one.quantity_scale) == (None, None)
 
 
-def test_more_than_a_thousand_symbols_are_refused(world: Connection) -> None:
+def test_more_than_a_thousand_symbols_are_refused(world: Desk) -> None:
     """S8."""
     with pytest.raises(RpcError) as refused:
         books(world, *(f"s{number}" for number in range(1001)))
@@ -114,32 +113,32 @@ def test_more_than_a_thousand_symbols_are_refused(world: Connection) -> None:
     )
 
 
-def test_an_unknown_symbol_is_refused(world: Connection) -> None:
+def test_an_unknown_symbol_is_refused(world: Desk) -> None:
     with pytest.raises(RpcError) as refused:
         books(world, "nobody-lists-this")
     assert refused.value.code == 5
 
 
-def test_a_snapshot_only_stream_ends_ok(world: Connection, instrument: Instrument) -> None:
+def test_a_snapshot_only_stream_ends_ok(world: Desk, instrument: Instrument) -> None:
     """S11."""
     stream = books(world, instrument.symbol, snapshot_only=True)
     assert len(updates(stream)) == 1
     assert stream.end == (0, "")
 
 
-def test_a_pending_instrument_is_silent_until_it_opens(world: Connection) -> None:
-    pending = in_state(world.simulation, InstrumentState.PENDING)
+def test_a_pending_instrument_is_silent_until_it_opens(world: Desk) -> None:
+    pending = next(world.in_state(InstrumentState.PENDING))
     stream = books(world, pending.symbol)
     assert updates(stream) == []
-    operate(world, "instrument.state", pending.symbol, state="OPEN")
+    world.move(pending, "OPEN")
     assert [update.state for update in updates(stream)] == [InstrumentState.OPEN]
 
 
-def test_a_terminated_instrument_is_shown_once_more_and_then_never_again(world: Connection) -> None:
-    expired = in_state(world.simulation, InstrumentState.EXPIRED)
+def test_a_terminated_instrument_is_shown_once_more_and_then_never_again(world: Desk) -> None:
+    expired = next(world.in_state(InstrumentState.EXPIRED))
     stream = books(world, expired.symbol)
     stream.take()
-    operate(world, "instrument.state", expired.symbol, state="TERMINATED")
+    world.move(expired, "TERMINATED")
     assert [update.state for update in updates(stream)] == [InstrumentState.TERMINATED]
     world.advance("10m")
     assert updates(stream) == []
@@ -147,10 +146,10 @@ def test_a_terminated_instrument_is_shown_once_more_and_then_never_again(world: 
 
 
 def test_an_instrument_that_nobody_has_touched_is_told_to_be_suspended_and_open_again(
-    world: Connection,
+    world: Desk,
 ) -> None:
     """W2, W9: a window that is called off after its lead began."""
-    exchange = world.simulation.exchange
+    exchange = world.core
     lifecycle = exchange.trading.lifecycle
     dormant = next(
         symbol
@@ -175,11 +174,11 @@ def test_an_instrument_that_nobody_has_touched_is_told_to_be_suspended_and_open_
 
 @pytest.mark.spec("S4.4-5", "S6.2-6")
 def test_everything_begins_with_the_books_that_naming_each_would_bring(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """Most of them are of instruments that nobody has made yet."""
-    place(world, instrument, "buy", 30, 2)
-    exchange = world.simulation.exchange
+    world.place(instrument, "buy", 30, 2)
+    exchange = world.core
     together = [frame.update for frame in books(world).take()]
     symbols = list(exchange.instruments.symbols())
     named = [
@@ -195,17 +194,17 @@ def test_everything_begins_with_the_books_that_naming_each_would_bring(
     ]
 
 
-def test_a_quiet_book_is_sent_again_every_minute(world: Connection, instrument: Instrument) -> None:
+def test_a_quiet_book_is_sent_again_every_minute(world: Desk, instrument: Instrument) -> None:
     """S9."""
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     stream = books(world, instrument.symbol)
     (snapshot,) = updates(stream)
     world.advance("3m")
     assert updates(stream) == [snapshot] * 3
 
 
-def test_who_reads_a_book_changes_nothing_for_those_who_follow_it(world: Connection) -> None:
-    exchange = world.simulation.exchange
+def test_who_reads_a_book_changes_nothing_for_those_who_follow_it(world: Desk) -> None:
+    exchange = world.core
     untouched = (
         one.symbol
         for one in exchange.instruments
@@ -232,8 +231,8 @@ def test_who_has_every_book_is_spared_those_that_do_not_change_where_the_switch_
         "name: idle\nextends: quickstart\nworld: {automated_windows: false}\nassumptions:"
         f" {{md.refresh_everything: {str(refresh_all).lower()}}}\n"
     )
-    world = connect(Simulation(load_scenario(text)))
-    instrument = quiet(world.simulation)
+    world = begin(text)
+    instrument = world.quiet()
     every, named = books(world), books(world, instrument.symbol)
     begun = {update.symbol: update for update in updates(every)}
     named.take()
@@ -244,11 +243,11 @@ def test_who_has_every_book_is_spared_those_that_do_not_change_where_the_switch_
     assert all(begun[update.symbol] == update for update in again)
     assert len(again) > 300 if refresh_all else not again
     assert len(updates(named)) == 3
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     assert [update.symbol for update in updates(every)] == [instrument.symbol]
 
 
-def test_equal_subscriptions_share_one_frame(world: Connection, instrument: Instrument) -> None:
+def test_equal_subscriptions_share_one_frame(world: Desk, instrument: Instrument) -> None:
     for _ in range(5):
         books(world, instrument.symbol)
     books(world, instrument.symbol, depth=1)
@@ -264,9 +263,9 @@ def test_equal_subscriptions_share_one_frame(world: Connection, instrument: Inst
 
 @pytest.mark.spec("S4.4-5")
 def test_market_data_needs_its_scope_and_no_participant(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    assert updates(books(world, instrument.symbol, client=world.rpc(firm(world.simulation))))
+    assert updates(books(world, instrument.symbol, client=world.rpc_partner))
     with pytest.raises(RpcError) as refused:
         books(world, instrument.symbol, client=world.rpc(None))
     assert refused.value.code == 16
@@ -276,8 +275,8 @@ def test_market_data_needs_its_scope_and_no_participant(
 
 
 @pytest.fixture
-def talker(world: Connection) -> Stream:
-    return rpc_trader(world).stream(BIDIRECTIONAL)
+def talker(world: Desk) -> Stream:
+    return world.rpc_trader().stream(BIDIRECTIONAL)
 
 
 def test_nothing_comes_before_the_first_subscribe(talker: Stream) -> None:
@@ -286,7 +285,7 @@ def test_nothing_comes_before_the_first_subscribe(talker: Stream) -> None:
 
 @pytest.mark.spec("S4.4-6")
 def test_subscribing_is_acknowledged_with_scales_and_then_answered_with_snapshots(
-    world: Connection, talker: Stream, pair: tuple[str, str]
+    world: Desk, talker: Stream, pair: tuple[str, str]
 ) -> None:
     """S10."""
     ack, first, second = talk(talker, subscribe=wire.SubscribeCommand(symbols=list(pair)))
@@ -298,14 +297,14 @@ def test_subscribing_is_acknowledged_with_scales_and_then_answered_with_snapshot
     )
     assert [scales.symbol for scales in ack.subscription_ack.symbol_scales] == list(pair)
     assert [first.update.symbol, second.update.symbol] == list(pair)
-    terms = world.simulation.exchange.instruments.require(pair[1])
+    terms = world.instrument(pair[1])
     assert ack.subscription_ack.symbol_scales[1] == wire.SymbolScales(
         symbol=pair[1], price_scale=terms.price_scale, quantity_scale=terms.qty_scale
     )
 
 
 def test_unsubscribing_is_acknowledged_and_silences_the_symbol(
-    world: Connection, talker: Stream, pair: tuple[str, str]
+    world: Desk, talker: Stream, pair: tuple[str, str]
 ) -> None:
     talk(talker, subscribe=wire.SubscribeCommand(symbols=list(pair)))
     (ack,) = talk(talker, unsubscribe=wire.UnsubscribeCommand(symbols=[pair[0]]))
@@ -313,9 +312,9 @@ def test_unsubscribing_is_acknowledged_and_silences_the_symbol(
         [pair[0]],
         [pair[1]],
     )
-    require = world.simulation.exchange.instruments.require
-    place(world, require(pair[0]), "buy", 20)
-    place(world, require(pair[1]), "buy", 20)
+    require = world.core.instruments.require
+    world.place(require(pair[0]), "buy", 20)
+    world.place(require(pair[1]), "buy", 20)
     assert [update.symbol for update in updates(talker)] == [pair[1]]
 
 
@@ -344,12 +343,12 @@ def test_mistakes_are_answered_by_name_and_change_nothing(
 
 @pytest.mark.spec("S4.4-6", "S9-5")
 def test_keepalive_changes_nothing_and_gets_no_answer(
-    world: Connection, talker: Stream, pair: tuple[str, str]
+    world: Desk, talker: Stream, pair: tuple[str, str]
 ) -> None:
     """S10."""
     talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
     assert talk(talker, keepalive=wire.KeepAliveCommand()) == []
-    place(world, world.simulation.exchange.instruments.require(pair[0]), "buy", 20)
+    world.place(world.instrument(pair[0]), "buy", 20)
     assert [update.symbol for update in updates(talker)] == [pair[0]]
 
 
@@ -369,12 +368,12 @@ def test_bytes_that_are_no_message_end_the_stream(talker: Stream) -> None:
 
 
 def test_a_firm_may_send_a_hundred_frames_a_second_over_all_its_streams(
-    world: Connection, pair: tuple[str, str]
+    world: Desk, pair: tuple[str, str]
 ) -> None:
     """S15: averaged over a minute, so that a burst may use all of it; the frame too many ends its
     stream, and the other lives.
     """
-    streams = [rpc_trader(world).stream(BIDIRECTIONAL) for _ in range(2)]
+    streams = [world.rpc_trader().stream(BIDIRECTIONAL) for _ in range(2)]
     for stream in streams:
         talk(stream, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
     for count in range(5998):
@@ -384,7 +383,7 @@ def test_a_firm_may_send_a_hundred_frames_a_second_over_all_its_streams(
     assert streams[0].end == (8, "rate limit exceeded")
     assert streams[1].end is None
     world.advance("59s")  # nothing comes back before the minute is over
-    over = rpc_trader(world).stream(BIDIRECTIONAL)
+    over = world.rpc_trader().stream(BIDIRECTIONAL)
     talk(over, keepalive=wire.KeepAliveCommand())
     assert over.end == (8, "rate limit exceeded")
     world.advance("2s")
@@ -393,20 +392,20 @@ def test_a_firm_may_send_a_hundred_frames_a_second_over_all_its_streams(
 
 
 def test_options_are_read_from_the_first_frame_only(
-    world: Connection, talker: Stream, pair: tuple[str, str]
+    world: Desk, talker: Stream, pair: tuple[str, str]
 ) -> None:
     for symbol in pair:
         for price in (20, 21, 22):
-            place(world, world.simulation.exchange.instruments.require(symbol), "buy", price)
+            world.place(world.instrument(symbol), "buy", price)
     _, first = talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]), depth=2)
     _, second = talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[1]]), depth=1)
     assert [len(frame.update.bids) for frame in (first, second)] == [2, 2]
 
 
 def test_subscribing_to_everything_covers_what_was_there_and_can_be_narrowed(
-    world: Connection, talker: Stream, pair: tuple[str, str]
+    world: Desk, talker: Stream, pair: tuple[str, str]
 ) -> None:
-    every = [each.symbol for each in world.simulation.exchange.instruments]
+    every = [each.symbol for each in world.core.instruments]
     talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
     ack, *rest = talk(talker, subscribe=wire.SubscribeCommand())
     found = ack.subscription_ack
@@ -418,7 +417,7 @@ def test_subscribing_to_everything_covers_what_was_there_and_can_be_narrowed(
         [],
     )
     silent = (InstrumentState.PENDING, InstrumentState.TERMINATED)
-    state = world.simulation.exchange.trading.state
+    state = world.trading.state
     assert [frame.update.symbol for frame in rest] == [
         symbol for symbol in every if symbol != pair[0] and state(symbol) not in silent
     ]
@@ -427,9 +426,9 @@ def test_subscribing_to_everything_covers_what_was_there_and_can_be_narrowed(
     assert again.subscription_error.error_code == "ALREADY_SUBSCRIBED"
     (narrowed,) = talk(talker, unsubscribe=wire.UnsubscribeCommand(symbols=[pair[0]]))
     assert narrowed.subscription_ack.active_symbol_count == len(every) - 1
-    require = world.simulation.exchange.instruments.require
-    place(world, require(pair[0]), "buy", 20)
-    place(world, require(pair[1]), "buy", 20)
+    require = world.core.instruments.require
+    world.place(require(pair[0]), "buy", 20)
+    world.place(require(pair[1]), "buy", 20)
     assert [update.symbol for update in updates(talker)] == [pair[1]]
 
 
@@ -446,10 +445,10 @@ def test_a_snapshot_only_stream_ends_after_the_first_snapshots(
 
 @pytest.mark.spec("S8-5", "S9-5")
 def test_an_hour_without_a_client_frame_ends_the_stream_and_keepalive_prevents_it(
-    world: Connection, pair: tuple[str, str]
+    world: Desk, pair: tuple[str, str]
 ) -> None:
     """S13."""
-    kept, quiet_one = (rpc_trader(world).stream(BIDIRECTIONAL) for _ in range(2))
+    kept, quiet_one = (world.rpc_trader().stream(BIDIRECTIONAL) for _ in range(2))
     for stream in (kept, quiet_one):
         talk(stream, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
     world.advance("45m")
@@ -465,16 +464,14 @@ def test_an_hour_without_a_client_frame_ends_the_stream_and_keepalive_prevents_i
 
 
 @pytest.mark.spec("S8-5")
-def test_the_hour_does_not_count_for_server_streams(
-    world: Connection, instrument: Instrument
-) -> None:
+def test_the_hour_does_not_count_for_server_streams(world: Desk, instrument: Instrument) -> None:
     stream = books(world, instrument.symbol)
     world.advance("3h")
     assert stream.end is None
 
 
 def test_both_streams_carry_the_same_bytes(
-    world: Connection, talker: Stream, instrument: Instrument
+    world: Desk, talker: Stream, instrument: Instrument
 ) -> None:
     talk(talker, subscribe=wire.SubscribeCommand(symbols=[instrument.symbol]))
     books(world, instrument.symbol)
@@ -489,13 +486,13 @@ def test_both_streams_carry_the_same_bytes(
 
 @pytest.mark.parametrize("everything", [False, True])
 def test_a_book_keeps_its_instant_for_those_who_follow_it_when_another_stream_ends(
-    world: Connection, instrument: Instrument, everything: bool
+    world: Desk, instrument: Instrument, everything: bool
 ) -> None:
     """A book is encoded once and sent again each minute, with the instant of its last change."""
-    place(world, instrument, "buy", 30, 2)
+    world.place(instrument, "buy", 30, 2)
     staying, leaving = books(world, instrument.symbol), books(world, instrument.symbol)
     if everything:
-        staying = rpc_trader(world).stream(
+        staying = world.rpc_trader().stream(
             "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
             wire.CreateMarketDataSubscriptionRequest(),
         )

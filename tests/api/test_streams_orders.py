@@ -7,14 +7,14 @@ import pytest
 from sim.api.codecs.codecs import protobuf_encoder
 from sim.core.model.enums import CancelRejectReason, ExecutionType, InstrumentState
 from sim.core.model.instrument import Instrument
-from sim.run.client.client import Connection, RpcError
-from tests.journeys import firm, trader
-from tests.kit.streams import orders, place
+from sim.run.client.client import RpcError
+from tests.kit import Desk
+from tests.kit.streams import orders
 
 
-def other(world: Connection, instrument: Instrument) -> Instrument:
+def other(world: Desk, instrument: Instrument) -> Instrument:
     """Another open instrument."""
-    exchange = world.simulation.exchange
+    exchange = world.core
     return next(
         found
         for found in exchange.instruments
@@ -25,31 +25,31 @@ def other(world: Connection, instrument: Instrument) -> Instrument:
 
 @pytest.mark.spec("S6.2-6", "S4.4-1")
 def test_the_snapshot_of_open_orders_comes_first_and_executions_follow(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    resting = place(world, instrument, "buy", 30, 2)
+    resting = world.place(instrument, "buy", 30, 2)
     stream = orders(world)
     (snapshot,) = stream.take()
     assert [order.id for order in snapshot.snapshot.orders] == [resting]
-    placed = place(world, instrument, "buy", 29, 1)
+    placed = world.place(instrument, "buy", 29, 1)
     (update,) = stream.take()
     assert [(execution.type, execution.order.id) for execution in update.update.executions] == [
         (ExecutionType.NEW, placed)
     ]
 
 
-def test_an_account_without_open_orders_gets_an_empty_snapshot(world: Connection) -> None:
+def test_an_account_without_open_orders_gets_an_empty_snapshot(world: Desk) -> None:
     (snapshot,) = orders(world).take()
     assert snapshot.snapshot is not None
     assert snapshot.snapshot.orders == []
 
 
 def test_every_message_carries_the_session_id_and_the_instant_of_sending(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     stream, resolve_relative = orders(world), orders(world, user=1)
     world.advance("30s")
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     frames = stream.take()
     start = world.simulation.start
     assert [frame.processed_sent_time - start for frame in frames] == [
@@ -63,13 +63,13 @@ def test_every_message_carries_the_session_id_and_the_instant_of_sending(
 
 
 def test_executions_of_one_input_come_in_one_message_in_order(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     for cents in (40, 41, 42):
-        place(world, instrument, "sell", cents, 1, user=1)
+        world.place(instrument, "sell", cents, 1, user=1)
     stream = orders(world)
     stream.take()
-    place(world, instrument, "buy", 42, 3)
+    world.place(instrument, "buy", 42, 3)
     (update,) = stream.take()
     kinds = [execution.type for execution in update.update.executions]
     assert kinds == [
@@ -83,9 +83,9 @@ def test_executions_of_one_input_come_in_one_message_in_order(
     ]
 
 
-def test_a_refused_cancel_is_told_on_the_stream(world: Connection, instrument: Instrument) -> None:
-    done = place(world, instrument, "buy", 30)
-    user = trader(world)
+def test_a_refused_cancel_is_told_on_the_stream(world: Desk, instrument: Instrument) -> None:
+    done = world.place(instrument, "buy", 30)
+    user = world.trader()
     assert (
         user.post(
             "/v1/trading/orders/cancel", json={"orderId": done, "symbol": instrument.symbol}
@@ -110,11 +110,11 @@ def test_a_refused_cancel_is_told_on_the_stream(world: Connection, instrument: I
 
 @pytest.mark.spec("S6.2-1")
 def test_a_cancel_or_replace_of_an_unknown_order_is_told_too_but_not_that_of_a_list(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """M34, M38."""
-    foreign = place(world, instrument, "buy", 30, user=1)
-    stream, user = orders(world), trader(world)
+    foreign = world.place(instrument, "buy", 30, user=1)
+    stream, user = orders(world), world.trader()
     stream.take()
     replaced = ("replace", {"orderId": foreign, "price": "9"}, True)
     for path, body, is_replace in (
@@ -134,16 +134,16 @@ def test_a_cancel_or_replace_of_an_unknown_order_is_told_too_but_not_that_of_a_l
             "Unknown order",
             is_replace,
         )
-    assert user.post(
-        "/v1/trading/orders/cancel/list", json={"requests": [{"orderId": "NOSUCH"}]}
-    ).json() == {"responses": [{}]}
+    assert user.send("/v1/trading/orders/cancel/list", {"requests": [{"orderId": "NOSUCH"}]}) == {
+        "responses": [{}]
+    }
     assert stream.take() == []
 
 
 def test_a_snapshot_only_stream_ends_ok_after_the_snapshot(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     stream = orders(world, snapshot_only=True)
     assert [len(frame.snapshot.orders) for frame in stream.take()] == [1]
     assert stream.end == (0, "")
@@ -151,54 +151,46 @@ def test_a_snapshot_only_stream_ends_ok_after_the_snapshot(
 
 
 @pytest.mark.spec("S4.4-1")
-def test_symbols_filter_the_snapshot_and_what_follows(
-    world: Connection, instrument: Instrument
-) -> None:
+def test_symbols_filter_the_snapshot_and_what_follows(world: Desk, instrument: Instrument) -> None:
     elsewhere = other(world, instrument)
-    place(world, elsewhere, "buy", 10)
+    world.place(elsewhere, "buy", 10)
     stream = orders(world, symbols=[instrument.symbol])
     (snapshot,) = stream.take()
     assert snapshot.snapshot.orders == []
-    place(world, elsewhere, "buy", 11)
+    world.place(elsewhere, "buy", 11)
     assert stream.take() == []
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     assert len(stream.take()) == 1
 
 
 @pytest.mark.spec("S0-5")
-def test_a_list_of_symbols_has_no_cap(world: Connection, instrument: Instrument) -> None:
+def test_a_list_of_symbols_has_no_cap(world: Desk, instrument: Instrument) -> None:
     """S8."""
     stream = orders(
         world, symbols=[instrument.symbol, *(f"none-{number}" for number in range(2000))]
     )
     stream.take()
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     assert len(stream.take()) == 1
 
 
 def test_without_accounts_the_stream_covers_the_participant_and_with_them_others_of_the_firm(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     own = orders(world)
-    colleague = firm(world.simulation).users[1]
-    both = orders(
-        world, user=2, accounts=[colleague.account, firm(world.simulation).users[0].account]
-    )
+    colleague = world.firm.users[1]
+    both = orders(world, user=2, accounts=[colleague.account, world.firm.users[0].account])
     own.take(), both.take()
-    place(world, instrument, "buy", 30, user=1)
+    world.place(instrument, "buy", 30, user=1)
     assert own.take() == []
     assert [
         execution.order.account for frame in both.take() for execution in frame.update.executions
     ] == [colleague.account]
 
 
-def test_a_foreign_account_is_refused(world: Connection) -> None:
+def test_a_foreign_account_is_refused(world: Desk) -> None:
     foreign = (
-        next(
-            found
-            for found in world.simulation.exchange.firms.all()
-            if found is not firm(world.simulation) and found.users
-        )
+        next(found for found in world.core.firms.all() if found is not world.firm and found.users)
         .users[0]
         .account
     )
@@ -208,26 +200,24 @@ def test_a_foreign_account_is_refused(world: Connection) -> None:
     assert world.simulation.streams() == []
 
 
-def test_a_long_snapshot_comes_in_several_messages(
-    world: Connection, instrument: Instrument
-) -> None:
-    placed = [place(world, instrument, "buy", 1 + number % 20) for number in range(501)]
+def test_a_long_snapshot_comes_in_several_messages(world: Desk, instrument: Instrument) -> None:
+    placed = [world.place(instrument, "buy", 1 + number % 20) for number in range(501)]
     frames = orders(world).take()
     assert [len(frame.snapshot.orders) for frame in frames] == [500, 1]
     assert sorted(order.id for frame in frames for order in frame.snapshot.orders) == sorted(placed)
 
 
 def test_parts_of_a_frame_are_read_as_they_were_written_whatever_their_length(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """A length takes one byte up to 127, and two from 128 on."""
-    world.simulation.control("preset.set", "", {"name": "ideal"})
+    world.preset("ideal")
     stream = orders(world)
     stream.take()
     lengths = set()
     for count in range(1, 130):
         cancel = {"clordId": "c" * count, "symbol": instrument.symbol}
-        assert trader(world).post("/v1/trading/orders/cancel", json=cancel).status == 404
+        assert world.trader().post("/v1/trading/orders/cancel", json=cancel).status == 404
         (frame,) = stream.take()
         reject = frame.update.cancel_reject
         lengths.add(len(protobuf_encoder(type(reject))(reject)))

@@ -10,12 +10,13 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState, LedgerEntryType
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import parse_instant
-from sim.run.client.client import Connection, RpcError, Stream
-from tests.journeys import account, firm, in_state, rpc_trader
-from tests.kit.streams import instruments, place, position_changes, trade, twins
+from sim.run.client.client import RpcError, Stream
+from tests.journeys import firm
+from tests.kit import Desk
+from tests.kit.streams import instruments, position_changes, twins
 
 
-def settle(world: Connection, instrument: Instrument, price: str = "1") -> None:
+def settle(world: Desk, instrument: Instrument, price: str = "1") -> None:
     world.deliver(
         world.simulation.control("instrument.settle", instrument.symbol, {"price": price}).effects
     )
@@ -25,11 +26,11 @@ def changes(stream: Stream) -> list[wire.PositionChange]:
     return [change for frame in stream.take() for change in frame.position_changes]
 
 
-def ledger(world: Connection, user: int = 0, **fields: Any) -> Stream:
+def ledger(world: Desk, user: int = 0, **fields: Any) -> Stream:
     request = wire.CreateBalanceLedgerSubscriptionRequest(
-        **{"account": account(world, user), **fields}
+        **{"account": world.account(user), **fields}
     )
-    return rpc_trader(world, user).stream("FundingAPI.CreateBalanceLedgerSubscription", request)
+    return world.rpc_trader(user).stream("FundingAPI.CreateBalanceLedgerSubscription", request)
 
 
 def entries(stream: Stream) -> list[wire.BalanceLedgerEntry]:
@@ -40,28 +41,26 @@ def entries(stream: Stream) -> list[wire.BalanceLedgerEntry]:
 
 
 @pytest.mark.spec("S4.4-2", "S6.2-2")
-def test_a_fill_changes_both_positions_of_the_firm(
-    world: Connection, instrument: Instrument
-) -> None:
+def test_a_fill_changes_both_positions_of_the_firm(world: Desk, instrument: Instrument) -> None:
     stream = position_changes(world)
     assert stream.take() == []
-    trade(world, instrument, 40, 3)
+    world.trade(instrument, 40, 3)
     found = {
         change.position.account: change.position.net_position
         for change in changes(stream)
         if change.position is not None
     }
     assert found == {
-        account(world, 0): 3 * instrument.qty_scale,
-        account(world, 1): -3 * instrument.qty_scale,
+        world.account(0): 3 * instrument.qty_scale,
+        world.account(1): -3 * instrument.qty_scale,
     }
 
 
 @pytest.mark.spec("S6.2-2")
 def test_a_settlement_says_the_price_and_that_the_market_has_resolved(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    trade(world, instrument, 40, 3)
+    world.trade(instrument, 40, 3)
     stream = position_changes(world)
     settle(world, instrument, "1")
     found = changes(stream)
@@ -82,21 +81,21 @@ def test_a_settlement_says_the_price_and_that_the_market_has_resolved(
 
 @pytest.mark.spec("S6.2-2")
 def test_a_settlement_at_zero_is_a_price_and_not_its_absence(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    trade(world, instrument, 40)
+    world.trade(instrument, 40)
     stream = position_changes(world)
     settle(world, instrument, "0")
     assert [change.settlement_px for change in changes(stream)] == [0, 0]
 
 
 def test_each_fill_of_an_order_is_a_change_and_they_come_in_one_message(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     for cents in (40, 41):
-        place(world, instrument, "sell", cents, user=1)
+        world.place(instrument, "sell", cents, user=1)
     stream = position_changes(world)
-    place(world, instrument, "buy", 41, 2)
+    world.place(instrument, "buy", 41, 2)
     (frame,) = stream.take()
     found = [change.position for change in frame.position_changes]
     one = instrument.qty_scale
@@ -106,14 +105,12 @@ def test_each_fill_of_an_order_is_a_change_and_they_come_in_one_message(
 
 
 @pytest.mark.spec("S6.2-2", "S6.2-6")
-def test_a_replay_tells_the_positions_as_they_stood(
-    world: Connection, instrument: Instrument
-) -> None:
+def test_a_replay_tells_the_positions_as_they_stood(world: Desk, instrument: Instrument) -> None:
     stream = position_changes(world)
-    start = world.simulation.now
-    trade(world, instrument, 40, 3)
+    start = world.now
+    world.trade(instrument, 40, 3)
     world.advance("1m")
-    trade(world, instrument, 42, 1, buyer=1, seller=0)
+    world.trade(instrument, 42, 1, buyer=1, seller=0)
     for price in ("1", "0"):  # the second corrects the first
         world.advance("1m")
         settle(world, instrument, price)
@@ -130,13 +127,13 @@ def test_a_replay_tells_the_positions_as_they_stood(
 @pytest.mark.spec("S6.2-2", "S6.2-6")
 @pytest.mark.parametrize("wait", ["2h", "4h", "5h"])
 def test_a_replay_from_any_message_over_several_trade_days_tells_what_was_told_live(
-    world: Connection, instrument: Instrument, wait: str
+    world: Desk, instrument: Instrument, wait: str
 ) -> None:
-    trade(world, instrument, 39, 2)
+    world.trade(instrument, 39, 2)
     world.advance(wait)
     stream = position_changes(world)
     for buyer, seller, contracts in ((0, 1, 3), (1, 0, 1), (0, 1, 2), (1, 0, 7), (0, 1, 1)):
-        trade(world, instrument, 40 + contracts, contracts, buyer=buyer, seller=seller)
+        world.trade(instrument, 40 + contracts, contracts, buyer=buyer, seller=seller)
         world.advance(wait)
     settle(world, instrument, "1")
     frames = [frame for frame in stream.take() if frame.position_changes]
@@ -169,27 +166,27 @@ def test_a_position_that_two_users_share_is_told_once_at_the_beginning() -> None
 
 
 def test_positions_begin_with_a_snapshot_and_go_on_with_changes(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    trade(world, instrument, 40, 2)
-    stream = rpc_trader(world).stream(
+    world.trade(instrument, 40, 2)
+    stream = world.rpc_trader().stream(
         "PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest()
     )
     (first,) = stream.take()
     assert [(found.symbol, found.net_position) for found in first.snapshot.positions] == [
         (instrument.symbol, 2 * instrument.qty_scale)
     ]
-    trade(world, instrument, 41, 1)
+    world.trade(instrument, 41, 1)
     (update,) = stream.take()
     assert [found.net_position for found in update.update.positions] == [3 * instrument.qty_scale]
 
 
 def test_a_position_is_not_told_again_until_its_instrument_is_over(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    trade(world, instrument, 40, 2)
-    trade(world, instrument, 40, 2, buyer=1, seller=0)  # flat positions expire too
-    stream = rpc_trader(world).stream(
+    world.trade(instrument, 40, 2)
+    world.trade(instrument, 40, 2, buyer=1, seller=0)  # flat positions expire too
+    stream = world.rpc_trader().stream(
         "PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest()
     )
     stream.take()
@@ -215,18 +212,18 @@ def test_a_position_is_not_told_again_until_its_instrument_is_over(
 
 @pytest.mark.spec("S4.4-3", "S6.2-3", "S4.3-20")
 def test_the_ledger_of_one_account_is_replayed_from_a_time_and_goes_on_live(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    trade(world, instrument, 40, 3)
+    world.trade(instrument, 40, 3)
     world.advance("1m")
-    boundary = world.simulation.now
-    trade(world, instrument, 41, 1)
+    boundary = world.now
+    world.trade(instrument, 41, 1)
     stream = ledger(world, resume_time=boundary)
     (old,) = entries(stream)
-    trade(world, instrument, 42, 1)
+    world.trade(instrument, 42, 1)
     (new,) = entries(stream)
     assert (old.account, old.entry_type, old.update_time) == (
-        account(world),
+        world.account(),
         LedgerEntryType.ORDER_EXECUTION,
         boundary,
     )
@@ -235,7 +232,7 @@ def test_the_ledger_of_one_account_is_replayed_from_a_time_and_goes_on_live(
 
 
 @pytest.mark.spec("S6.2-3")
-def test_a_time_before_the_floor_is_raised_to_it(world: Connection) -> None:
+def test_a_time_before_the_floor_is_raised_to_it(world: Desk) -> None:
     everything = entries(ledger(world, resume_time=parse_instant("2020-01-01T00:00:00Z")))
     assert everything
     assert all(
@@ -245,10 +242,10 @@ def test_a_time_before_the_floor_is_raised_to_it(world: Connection) -> None:
 
 
 def test_entry_types_filter_and_internal_ones_are_aborted(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     start = world.simulation.start
-    trade(world, instrument, 40)
+    world.trade(instrument, 40)
     deposits = entries(ledger(world, resume_time=start, entry_types=[LedgerEntryType.DEPOSIT]))
     assert {entry.entry_type for entry in deposits} <= {LedgerEntryType.DEPOSIT}
     fills = entries(ledger(world, resume_time=start, entry_types=[LedgerEntryType.ORDER_EXECUTION]))
@@ -259,9 +256,7 @@ def test_entry_types_filter_and_internal_ones_are_aborted(
 
 
 @pytest.mark.parametrize(("named", "code"), [("", 3), ("firms/somebody/accounts/else", 7)])
-def test_the_account_is_required_and_must_be_the_firms(
-    world: Connection, named: str, code: int
-) -> None:
+def test_the_account_is_required_and_must_be_the_firms(world: Desk, named: str, code: int) -> None:
     with pytest.raises(RpcError) as refused:
         ledger(world, account=named)
     assert refused.value.code == code
@@ -271,14 +266,14 @@ def test_the_account_is_required_and_must_be_the_firms(
 
 
 @pytest.mark.spec("S4.4-4", "S6.2-4", "S6.2-6")
-def test_instruments_come_as_they_are_and_then_on_each_change_of_state(world: Connection) -> None:
+def test_instruments_come_as_they_are_and_then_on_each_change_of_state(world: Desk) -> None:
     stream = instruments(world)
     first = {found.symbol: found.state for frame in stream.take() for found in frame.instruments}
-    exchange = world.simulation.exchange
+    exchange = world.core
     assert first == {
         found.symbol: exchange.trading.state(found.symbol) for found in exchange.instruments
     }
-    pending = in_state(world.simulation, InstrumentState.PENDING)
+    pending = next(world.in_state(InstrumentState.PENDING))
     world.deliver(
         world.simulation.control("instrument.state", pending.symbol, {"state": "OPEN"}).effects
     )
@@ -291,14 +286,14 @@ def test_instruments_come_as_they_are_and_then_on_each_change_of_state(world: Co
 
 @pytest.mark.spec("S6.2-4")
 def test_a_resume_field_of_the_instrument_stream_has_no_effect(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     stream = instruments(
         world, instrument.symbol, resume_token=b"anything", resume_time=world.simulation.start
     )
     (first,) = stream.take()
     assert [found.symbol for found in first.instruments] == [instrument.symbol]
-    other = in_state(world.simulation, InstrumentState.PENDING)
+    other = next(world.in_state(InstrumentState.PENDING))
     world.deliver(
         world.simulation.control("instrument.state", other.symbol, {"state": "OPEN"}).effects
     )
@@ -307,7 +302,7 @@ def test_a_resume_field_of_the_instrument_stream_has_no_effect(
     assert stream.take()[0].resume_token == b""
 
 
-def test_an_instrument_nobody_lists_cannot_be_followed(world: Connection) -> None:
+def test_an_instrument_nobody_lists_cannot_be_followed(world: Desk) -> None:
     with pytest.raises(RpcError) as refused:
         instruments(world, "nobody-lists-this")
     assert refused.value.code == 5

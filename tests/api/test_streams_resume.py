@@ -21,9 +21,10 @@ from sim.api.streams import ledger, resumable
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
-from sim.run.client.client import Connection, Stream, connect
-from tests.journeys import firm, operate, quiet, rpc_trader, trader
-from tests.kit.streams import books, drop_copy, orders, place, position_changes, trades
+from sim.run.client.client import Stream
+from tests.journeys import quiet
+from tests.kit import Desk
+from tests.kit.streams import books, drop_copy, orders, position_changes, trades
 
 
 class Kind(NamedTuple):
@@ -63,17 +64,17 @@ _start: list[Simulation] = []
 _pair: list[Instrument] = []
 
 
-def beginning() -> Connection:
+def beginning() -> Desk:
     """Return the same exchange each time, in its state before any input."""
     if not _start:
         _start.append(Simulation(load_scenario("quickstart")))
         _start[0].control("preset.set", "", {"name": "ideal"})
         _start[0].snapshot("beginning")
     _start[0].restore("beginning")
-    return connect(_start[0])
+    return Desk(_start[0])
 
 
-def two(world: Connection) -> list[Instrument]:
+def two(world: Desk) -> list[Instrument]:
     """Return two open instruments of one kind, whose books are empty at first."""
     if not _pair:
         sim = world.simulation
@@ -96,20 +97,20 @@ def two(world: Connection) -> list[Instrument]:
     return _pair
 
 
-def act(world: Connection, action: tuple[Any, ...], placed: list[str]) -> None:
+def act(world: Desk, action: tuple[Any, ...], placed: list[str]) -> None:
     """Perform one random action; a refused action has no effect."""
     kind, *rest = action
-    trading = world.simulation.exchange.trading
+    trading = world.trading
     if kind == "place":
         which, side, cents, contracts, user = rest
         found = two(world)[which]
         if trading.state(found.symbol) is InstrumentState.OPEN:
-            placed.append(place(world, found, side, cents, contracts, user=user))
+            placed.append(world.place(found, side, cents, contracts, user=user))
     elif kind == "advance":
         world.advance(rest[0])
     elif kind == "cancel" and placed:
         for user in (0, 1):
-            trader(world, user).post(
+            world.trader(user).post(
                 "/v1/trading/orders/cancel", json={"orderId": placed[rest[0] % len(placed)]}
             )
     elif kind == "bust" and len(trading.trades):
@@ -120,10 +121,10 @@ def act(world: Connection, action: tuple[Any, ...], placed: list[str]) -> None:
     elif kind == "settle":
         found = two(world)[rest[0]]
         if trading.state(found.symbol) is InstrumentState.OPEN:
-            operate(world, "instrument.settle", found.symbol, price="1")
+            world.settle(found, "1")
 
 
-def tell(world: Connection, actions: Sequence[tuple[Any, ...]]) -> None:
+def tell(world: Desk, actions: Sequence[tuple[Any, ...]]) -> None:
     """Perform all actions."""
     placed: list[str] = []
     for action in actions:
@@ -154,7 +155,7 @@ def test_a_stream_can_be_resumed_after_every_message(
     """S2: strictly after the last message; first the replay up to now, then live messages."""
     world = beginning()
     filters = {"symbols": [two(world)[0].symbol]} if filtered else {}
-    start = world.simulation.now
+    start = world.now
     whole = kind.open(world, **filters)
     tell(world, actions)
     frames = whole.take()
@@ -185,16 +186,16 @@ def test_a_balance_ledger_taken_up_at_its_last_entry_repeats_that_instant_and_lo
     actions: list[tuple[Any, ...]], batch: int
 ) -> None:
     world = beginning()
-    account = firm(world.simulation).users[0].account
+    account = world.firm.users[0].account
 
     def entries(since: int) -> list[list[wire.BalanceLedgerEntry]]:
         request = wire.CreateBalanceLedgerSubscriptionRequest(account=account, resume_time=since)
-        stream = rpc_trader(world).stream("FundingAPI.CreateBalanceLedgerSubscription", request)
+        stream = world.rpc_trader().stream("FundingAPI.CreateBalanceLedgerSubscription", request)
         following.append(stream)
         return [frame.entries for frame in stream.take() if frame.entries]
 
     following: list[Stream] = []
-    old = entries(world.simulation.now)
+    old = entries(world.now)
     tell(world, actions)
     messages = [*old, *(frame.entries for frame in following[0].take() if frame.entries)]
     expected = [entry for message in messages for entry in message]
@@ -240,8 +241,8 @@ def books_shown(frames: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def open_positions(world: Connection) -> Stream:
-    return rpc_trader(world).stream(
+def open_positions(world: Desk) -> Stream:
+    return world.rpc_trader().stream(
         "PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest()
     )
 

@@ -9,36 +9,30 @@ from itertools import islice
 
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import dialect_at, json_encoder
 from sim.api.pipeline.inputs import Send
 from sim.api.rendering.retail_books import book_message
 from sim.contract.messages import retail_v1 as wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
-from sim.kernel.instants import parse_instant
-from sim.run.client.client import Connection, RpcError, Stream, connect
-from tests.journeys import in_state, key, operate, retail_order
-from tests.kit.streams import MARKETS, PRIVATE, ask, place, socket, subscribe, trade
+from sim.run.client.client import RpcError, Stream
+from tests.journeys import key, retail_order
+from tests.kit import Desk, begin
+from tests.kit.streams import MARKETS, PRIVATE, ask, socket, subscribe
 
 
 @pytest.fixture
-def markets(world: Connection) -> Stream:
+def markets(world: Desk) -> Stream:
     return socket(world, MARKETS)
 
 
 @pytest.fixture
-def private(world: Connection) -> Stream:
+def private(world: Desk) -> Stream:
     return socket(world, PRIVATE)
 
 
 def buy(
-    world: Connection,
-    instrument: Instrument,
-    cents: int = 40,
-    contracts: int = 2,
-    *,
-    index: int = 0,
+    world: Desk, instrument: Instrument, cents: int = 40, contracts: int = 2, *, index: int = 0
 ) -> str:
     answer = world.retail(key(world.simulation, index)).post(
         "/v1/orders", json=retail_order(instrument, "BUY_LONG", cents, contracts)
@@ -52,7 +46,7 @@ def buy(
 
 @pytest.mark.spec("S4.2-15")
 def test_a_book_comes_at_once_and_whole_again_on_each_change(
-    world: Connection, markets: Stream, instrument: Instrument
+    world: Desk, markets: Stream, instrument: Instrument
 ) -> None:
     (first,) = subscribe(markets, "r1", "MARKET_DATA", [instrument.symbol])
     assert (first["requestId"], first["subscriptionType"]) == (
@@ -60,8 +54,8 @@ def test_a_book_comes_at_once_and_whole_again_on_each_change(
         "SUBSCRIPTION_TYPE_MARKET_DATA",
     )
     assert first["marketData"]["bids"] == []
-    place(world, instrument, "buy", 30, 2)
-    place(world, instrument, "buy", 31, 1)
+    world.place(instrument, "buy", 30, 2)
+    world.place(instrument, "buy", 31, 1)
     _, last = markets.take()
     assert [(level["px"]["value"], level["qty"]) for level in last["marketData"]["bids"]] == [
         ("0.3100", "1.0000"),
@@ -71,10 +65,10 @@ def test_a_book_comes_at_once_and_whole_again_on_each_change(
 
 @pytest.mark.spec("S4.2-15")
 def test_the_lite_form_says_what_each_side_costs_now(
-    world: Connection, markets: Stream, instrument: Instrument
+    world: Desk, markets: Stream, instrument: Instrument
 ) -> None:
-    place(world, instrument, "buy", 30)
-    place(world, instrument, "sell", 40, user=1)
+    world.place(instrument, "buy", 30)
+    world.place(instrument, "sell", 40, user=1)
     (frame,) = subscribe(markets, "r1", "MARKET_DATA_LITE", [instrument.symbol])
     lite = frame["marketDataLite"]
     assert (lite["longQuote"]["value"], lite["shortQuote"]["value"]) == ("0.4000", "0.7")
@@ -84,10 +78,10 @@ def test_the_lite_form_says_what_each_side_costs_now(
 
 @pytest.mark.spec("S4.2-19")
 def test_trades_come_one_by_one_without_names(
-    world: Connection, markets: Stream, instrument: Instrument
+    world: Desk, markets: Stream, instrument: Instrument
 ) -> None:
     assert subscribe(markets, "r1", "TRADE", [instrument.symbol]) == []
-    trade(world, instrument, 40, 3)
+    world.trade(instrument, 40, 3)
     world.advance("1m")
     (frame,) = [frame for frame in markets.take() if "trade" in frame]
     assert set(frame["trade"]) == {"marketSlug", "price", "quantity", "tradeTime", "maker", "taker"}
@@ -100,7 +94,7 @@ def test_trades_come_one_by_one_without_names(
 
 @pytest.mark.reading("documented")
 def test_a_frame_put_together_from_parts_is_what_the_contract_writes(
-    world: Connection, markets: Stream, instrument: Instrument
+    world: Desk, markets: Stream, instrument: Instrument
 ) -> None:
     tricky = 'quotes " and \\ and é and \u2028'
     request = {
@@ -115,15 +109,13 @@ def test_a_frame_put_together_from_parts_is_what_the_contract_writes(
     whole = wire.MarketsFrame(
         request_id=tricky,
         subscription_type=1,
-        market_data=book_message(world.simulation.exchange, instrument.symbol),
+        market_data=book_message(world.core, instrument.symbol),
     )
-    assert sent.frame == json_encoder(
-        wire.MarketsFrame, dialect_at("retail", world.simulation.now)
-    )(whole)
+    assert sent.frame == json_encoder(wire.MarketsFrame, dialect_at("retail", world.now))(whole)
 
 
 def test_both_request_styles_are_understood_and_answered_alike(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """S17."""
     numbers, names = socket(world, MARKETS), socket(world, MARKETS)
@@ -143,25 +135,25 @@ def test_both_request_styles_are_understood_and_answered_alike(
 
 
 def test_unsubscribing_silences_without_an_answer_and_frees_the_id(
-    world: Connection, markets: Stream, instrument: Instrument
+    world: Desk, markets: Stream, instrument: Instrument
 ) -> None:
     subscribe(markets, "r1", "MARKET_DATA", [instrument.symbol])
     assert ask(markets, {"unsubscribe": {"requestId": "r1"}}) == [
         {"requestId": "r1", "unsubscribed": True}
     ]
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     assert markets.take() == []
     assert "marketData" in subscribe(markets, "r1", "MARKET_DATA", [instrument.symbol])[0]
 
 
 def test_subscriptions_of_one_socket_and_of_others_all_get_their_own_id(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     sockets = [socket(world, MARKETS, index) for index in (0, 1)]
     for number, stream in enumerate(sockets):
         subscribe(stream, f"book-{number}", "MARKET_DATA", [instrument.symbol])
         subscribe(stream, "lite", "MARKET_DATA_LITE", [instrument.symbol])
-    place(world, instrument, "buy", 30)
+    world.place(instrument, "buy", 30)
     assert [[frame["requestId"] for frame in stream.take()] for stream in sockets] == [
         ["book-0", "lite"],
         ["book-1", "lite"],
@@ -205,7 +197,7 @@ def test_subscriptions_of_one_socket_and_of_others_all_get_their_own_id(
     ],
 )
 def test_a_bad_frame_gets_an_error_frame_and_the_socket_stays(
-    world: Connection,
+    world: Desk,
     markets: Stream,
     instrument: Instrument,
     frame: object,
@@ -225,10 +217,10 @@ def test_a_lone_surrogate_in_a_request_id_ends_nothing(markets: Stream) -> None:
 
 @pytest.mark.observed("sockets.bounds")
 def test_ten_subscriptions_are_allowed_and_the_eleventh_is_refused(
-    world: Connection, private: Stream
+    world: Desk, private: Stream
 ) -> None:
     """S16."""
-    exchange = world.simulation.exchange
+    exchange = world.core
     for number, found in enumerate(islice(exchange.instruments, 10)):
         assert subscribe(private, f"r{number}", "ORDER", [found.symbol]) == []
     assert subscribe(private, "r10", "POSITION") == [
@@ -239,12 +231,10 @@ def test_ten_subscriptions_are_allowed_and_the_eleventh_is_refused(
 
 
 def test_a_market_may_be_subscribed_once_per_type_and_a_repeat_rejects_the_whole_request(
-    world: Connection, markets: Stream, instrument: Instrument
+    world: Desk, markets: Stream, instrument: Instrument
 ) -> None:
     other = next(
-        found.symbol
-        for found in world.simulation.exchange.instruments
-        if found.symbol != instrument.symbol
+        found.symbol for found in world.core.instruments if found.symbol != instrument.symbol
     )
     subscribe(markets, "r1", "MARKET_DATA", [instrument.symbol])
     assert subscribe(markets, "r2", "MARKET_DATA", [other, instrument.symbol]) == [
@@ -257,27 +247,25 @@ def test_a_market_may_be_subscribed_once_per_type_and_a_repeat_rejects_the_whole
 
 
 @pytest.mark.observed("sockets.bounds")
-def test_a_hundred_slugs_are_allowed_and_more_are_refused(
-    world: Connection, markets: Stream
-) -> None:
+def test_a_hundred_slugs_are_allowed_and_more_are_refused(world: Desk, markets: Stream) -> None:
     """S16."""
     slugs = [f"m{number}" for number in range(101)]
     (answer,) = subscribe(markets, "r", "MARKET_DATA", slugs)
     assert answer["error"] == "at most 100 market slugs per subscription"
-    listed = list(world.simulation.exchange.instruments.symbols())
+    listed = list(world.core.instruments.symbols())
     frames = subscribe(markets, "r", "TRADE", listed[:100])
     assert (len(listed) >= 100, frames) == (True, [])
 
 
 def test_merged_responses_come_once_a_quarter_of_a_second(
-    world: Connection, markets: Stream, instrument: Instrument
+    world: Desk, markets: Stream, instrument: Instrument
 ) -> None:
     (first,) = subscribe(
         markets, "slow", "MARKET_DATA", [instrument.symbol], responsesDebounced=True
     )
     assert first["marketData"]["bids"] == []
     for cents in (30, 31, 32):
-        place(world, instrument, "buy", cents)
+        world.place(instrument, "buy", cents)
     assert markets.take() == []
     world.advance("250ms")
     (merged,) = markets.take()
@@ -289,7 +277,7 @@ def test_merged_responses_come_once_a_quarter_of_a_second(
     world.advance("1s")
     assert markets.take() == []
     for cents in (33, 34):
-        place(world, instrument, "buy", cents)
+        world.place(instrument, "buy", cents)
     world.advance("249ms")
     assert markets.take() == []
     world.advance("1ms")
@@ -297,17 +285,17 @@ def test_merged_responses_come_once_a_quarter_of_a_second(
     assert again["marketData"]["bids"][0]["px"]["value"] == "0.3400"
 
 
-def test_pending_markets_are_silent_until_they_open(world: Connection, markets: Stream) -> None:
-    pending = in_state(world.simulation, InstrumentState.PENDING)
+def test_pending_markets_are_silent_until_they_open(world: Desk, markets: Stream) -> None:
+    pending = next(world.in_state(InstrumentState.PENDING))
     assert subscribe(markets, "r", "MARKET_DATA", [pending.symbol]) == []
-    operate(world, "instrument.state", pending.symbol, state="OPEN")
+    world.move(pending, "OPEN")
     assert [frame["marketData"]["state"] for frame in markets.take()] == ["MARKET_STATE_OPEN"]
 
 
-def test_terminated_markets_say_so_once(world: Connection, markets: Stream) -> None:
-    expired = in_state(world.simulation, InstrumentState.EXPIRED)
+def test_terminated_markets_say_so_once(world: Desk, markets: Stream) -> None:
+    expired = next(world.in_state(InstrumentState.EXPIRED))
     subscribe(markets, "r", "MARKET_DATA", [expired.symbol])
-    operate(world, "instrument.state", expired.symbol, state="TERMINATED")
+    world.move(expired, "TERMINATED")
     assert [frame["marketData"]["state"] for frame in markets.take()] == ["MARKET_STATE_TERMINATED"]
     assert subscribe(markets, "r2", "MARKET_DATA_LITE", [expired.symbol]) == []
 
@@ -316,13 +304,11 @@ def test_terminated_markets_say_so_once(world: Connection, markets: Stream) -> N
 @pytest.mark.spec("S4.2-18", "S9-3")
 def test_the_last_price_sample_leaves_both_types_on_its_date_while_the_socket_is_open() -> None:
     """S18."""
-    world = connect(
-        Simulation(load_scenario("quickstart"), start=parse_instant("2026-07-02T20:00:00Z"))
-    )
+    world = begin(start="2026-07-02T20:00:00Z")
     stream = socket(world, MARKETS)
-    slug = next(iter(world.simulation.exchange.instruments)).symbol
-    if world.simulation.exchange.trading.state(slug) is InstrumentState.PENDING:
-        operate(world, "instrument.state", slug, state="OPEN")
+    slug = next(iter(world.core.instruments)).symbol
+    if world.trading.state(slug) is InstrumentState.PENDING:
+        world.operate("instrument.state", slug, state="OPEN")
     sampled = []
     for instant in ("2026-07-03T03:59:59Z", "2026-07-03T04:00:00Z"):
         world.advance_to(instant)
@@ -345,13 +331,13 @@ def test_the_last_price_sample_leaves_both_types_on_its_date_while_the_socket_is
 
 @pytest.mark.spec("S4.2-14", "S6.2-8")
 def test_orders_are_silent_at_first_and_then_told_execution_by_execution(
-    world: Connection, private: Stream, instrument: Instrument
+    world: Desk, private: Stream, instrument: Instrument
 ) -> None:
     """S16."""
     buy(world, instrument, 30)
     assert subscribe(private, "o", "ORDER") == []
     placed = buy(world, instrument, 40, 2)
-    place(world, instrument, "sell", 40, 2)
+    world.place(instrument, "sell", 40, 2)
     first, second = private.take()
     executions = [frame["orderSubscriptionUpdate"]["execution"] for frame in (first, second)]
     assert [execution["type"] for execution in executions] == [
@@ -364,9 +350,9 @@ def test_orders_are_silent_at_first_and_then_told_execution_by_execution(
 
 
 def test_only_the_keys_own_account_and_the_asked_markets_are_told(
-    world: Connection, private: Stream, instrument: Instrument
+    world: Desk, private: Stream, instrument: Instrument
 ) -> None:
-    exchange = world.simulation.exchange
+    exchange = world.core
     elsewhere = next(
         found
         for found in exchange.instruments
@@ -383,7 +369,7 @@ def test_only_the_keys_own_account_and_the_asked_markets_are_told(
 
 @pytest.mark.spec("S6.2-8")
 def test_an_order_snapshot_is_given_once_and_ends_with_eof(
-    world: Connection, private: Stream, instrument: Instrument
+    world: Desk, private: Stream, instrument: Instrument
 ) -> None:
     assert subscribe(private, "none", "ORDER_SNAPSHOT") == [
         {
@@ -402,12 +388,12 @@ def test_an_order_snapshot_is_given_once_and_ends_with_eof(
 
 @pytest.mark.spec("S4.2-14")
 def test_a_position_is_told_before_and_after_each_change(
-    world: Connection, private: Stream, instrument: Instrument
+    world: Desk, private: Stream, instrument: Instrument
 ) -> None:
     assert subscribe(private, "p", "POSITION") == []
     for _ in range(2):
         buy(world, instrument, 40, 2)
-        place(world, instrument, "sell", 40, 2)
+        world.place(instrument, "sell", 40, 2)
     first, second = (frame["positionSubscription"] for frame in private.take())
     assert first["beforePosition"] is None
     assert (first["afterPosition"]["netPositionDecimal"], first["entryType"]) == (
@@ -423,7 +409,7 @@ def test_a_position_is_told_before_and_after_each_change(
 
 
 def test_a_position_frame_says_why_the_position_changed(
-    world: Connection, private: Stream, instrument: Instrument
+    world: Desk, private: Stream, instrument: Instrument
 ) -> None:
     subscribe(private, "p", "POSITION")
 
@@ -437,9 +423,9 @@ def test_a_position_frame_says_why_the_position_changed(
             for change in found
         ]
 
-    place(world, instrument, "sell", 40, 5)
+    world.place(instrument, "sell", 40, 5)
     buy(world, instrument, 40, 3)
-    last = world.simulation.exchange.trading.execution_log.trades[-1]
+    last = world.trading.execution_log.trades[-1]
     buy(world, instrument, 40, 2)
     assert changes() == [("ORDER_EXECUTION", "3.0000"), ("ORDER_EXECUTION", "5.0000")]
     world.deliver(world.simulation.control("trade.bust", last.id, {}).effects)
@@ -458,13 +444,13 @@ def test_a_position_frame_says_why_the_position_changed(
 
 @pytest.mark.parametrize("side", ["LONG", "SHORT"])
 def test_a_position_whose_only_trade_was_busted_keeps_its_side(
-    world: Connection, private: Stream, instrument: Instrument, side: str
+    world: Desk, private: Stream, instrument: Instrument, side: str
 ) -> None:
     subscribe(private, "p", "POSITION")
-    place(world, instrument, "sell" if side == "LONG" else "buy", 40)
-    reader = world.retail(key(world.simulation))
+    world.place(instrument, "sell" if side == "LONG" else "buy", 40)
+    reader = world.customer()
     reader.post("/v1/orders", json=retail_order(instrument, f"BUY_{side}", 40, 1))
-    last = world.simulation.exchange.trading.execution_log.trades[-1]
+    last = world.trading.execution_log.trades[-1]
     world.deliver(world.simulation.control("trade.bust", last.id, {}).effects)
     held = [frame["positionSubscription"]["afterPosition"] for frame in private.take()]
     assert [position["netPosition"] for position in held] == ["1" if side == "LONG" else "-1", "0"]
@@ -473,21 +459,19 @@ def test_a_position_whose_only_trade_was_busted_keeps_its_side(
 
 @pytest.mark.spec("S4.2-14", "S2.8-3")
 def test_every_field_of_a_position_frame_is_what_the_positions_then_say(
-    world: Connection, private: Stream, instrument: Instrument
+    world: Desk, private: Stream, instrument: Instrument
 ) -> None:
     subscribe(private, "p", "POSITION")
-    reader = world.retail(key(world.simulation))
+    reader = world.customer()
     buy(world, instrument, 40, 5)
     said: list[dict[str, object]] = []
     for step in range(3):
-        place(world, instrument, "sell", 40, 1 + step % 2)
+        world.place(instrument, "sell", 40, 1 + step % 2)
         (frame,) = (one for one in private.take() if "heartbeat" not in one)
         change = frame["positionSubscription"]
-        (held,) = (
-            reader.get("/v1/portfolio/positions", params={"market": instrument.symbol})
-            .json()["positions"]
-            .values()
-        )
+        (held,) = reader.read(
+            "/v1/portfolio/positions", "positions", market=instrument.symbol
+        ).values()
         assert change["afterPosition"] == held
         if said:
             untimed = {"updateTime", "qtyAvailable", "qtyAvailableDecimal", "cashValue"}
@@ -505,11 +489,11 @@ def test_every_field_of_a_position_frame_is_what_the_positions_then_say(
 @pytest.mark.spec("S4.2-14", "S2.8-3")
 @pytest.mark.parametrize("intent", ["BUY_LONG", "BUY_SHORT"])
 def test_a_corrected_settlement_leaves_the_position_that_the_frame_shows(
-    world: Connection, private: Stream, instrument: Instrument, intent: str
+    world: Desk, private: Stream, instrument: Instrument, intent: str
 ) -> None:
     subscribe(private, "p", "POSITION")
-    reader = world.retail(key(world.simulation))
-    place(world, instrument, "sell" if intent == "BUY_LONG" else "buy", 40, 5)
+    reader = world.customer()
+    world.place(instrument, "sell" if intent == "BUY_LONG" else "buy", 40, 5)
     answer = reader.post("/v1/orders", json=retail_order(instrument, intent, 40, 5))
     assert answer.status == 200
     private.take()
@@ -525,7 +509,7 @@ def test_a_corrected_settlement_leaves_the_position_that_the_frame_shows(
         if held is not None:
             untimed = {"updateTime"}
             assert {**before, **dict.fromkeys(untimed)} == {**held, **dict.fromkeys(untimed)}
-        (held,) = reader.get("/v1/portfolio/positions").json()["positions"].values()
+        (held,) = reader.read("/v1/portfolio/positions", "positions").values()
         assert after == held
     assert held is not None
     assert (held["qtyBought"], held["qtySold"], held["expired"]) == ("5", "5", True)
@@ -533,12 +517,12 @@ def test_a_corrected_settlement_leaves_the_position_that_the_frame_shows(
 
 @pytest.mark.spec("S4.2-14")
 def test_balances_begin_with_a_snapshot_and_go_on_with_changes(
-    world: Connection, private: Stream, instrument: Instrument
+    world: Desk, private: Stream, instrument: Instrument
 ) -> None:
     (snapshot,) = subscribe(private, "b", "ACCOUNT_BALANCE")
     (balance,) = snapshot["accountBalancesSnapshot"]["balances"]
     buy(world, instrument, 40, 2)
-    place(world, instrument, "sell", 40, 2)
+    world.place(instrument, "sell", 40, 2)
     (frame,) = private.take()
     change = frame["accountBalancesUpdate"]["balanceChange"]
     assert change["beforeBalance"]["currentBalance"] == balance["currentBalance"]
@@ -551,7 +535,7 @@ def test_balances_begin_with_a_snapshot_and_go_on_with_changes(
 
 
 def test_who_unsubscribes_is_told_nothing_more_and_others_go_on(
-    world: Connection, private: Stream, instrument: Instrument
+    world: Desk, private: Stream, instrument: Instrument
 ) -> None:
     other = socket(world, PRIVATE)
     for one in (private, other):
@@ -561,7 +545,7 @@ def test_who_unsubscribes_is_told_nothing_more_and_others_go_on(
     def trade() -> list[set[str]]:
         """The subscriptions of each socket that say something about a trade."""
         buy(world, instrument, 40, 1)
-        place(world, instrument, "sell", 40, 1)
+        world.place(instrument, "sell", 40, 1)
         return [{frame["requestId"] for frame in one.take()} for one in (private, other)]
 
     everything = {"ORDER", "POSITION", "ACCOUNT_BALANCE"}
@@ -575,7 +559,7 @@ def test_who_unsubscribes_is_told_nothing_more_and_others_go_on(
     other.close()
     buy(world, instrument, 40, 1)
     private.take()
-    place(world, instrument, "sell", 40, 1)
+    world.place(instrument, "sell", 40, 1)
     (frame,) = private.take()
     assert frame["requestId"] == "again"
     change = frame["accountBalancesUpdate"]["balanceChange"]
@@ -603,7 +587,7 @@ def test_the_numbers_of_the_older_style_mean_the_same_types(private: Stream) -> 
 
 
 def test_data_frames_never_hold_the_keys_clients_tell_frames_apart_by(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     market, private = socket(world, MARKETS), socket(world, PRIVATE)
     for type in ("MARKET_DATA", "MARKET_DATA_LITE", "TRADE"):
@@ -611,7 +595,7 @@ def test_data_frames_never_hold_the_keys_clients_tell_frames_apart_by(
     for type in ("ORDER", "POSITION", "ACCOUNT_BALANCE"):
         subscribe(private, type, type)
     buy(world, instrument)
-    place(world, instrument, "sell", 40, 2)
+    world.place(instrument, "sell", 40, 2)
     frames = [*market.take(), *private.take()]
     assert len(frames) > 6
     assert all(
@@ -623,14 +607,14 @@ def test_data_frames_never_hold_the_keys_clients_tell_frames_apart_by(
 
 
 @pytest.mark.spec("S8-1", "S7.1-8")
-def test_a_key_may_have_five_sockets_where_that_is_its_limit(world: Connection) -> None:
+def test_a_key_may_have_five_sockets_where_that_is_its_limit(world: Desk) -> None:
     """§8 knows no such limit, so it is off by default; an independent client met it (retail facts
     4).
     """
     many = [socket(world, path) for path in (MARKETS, PRIVATE) * 4]
     for stream in many[5:]:
         stream.close()
-    world.simulation.control("assumption.set", "retail.sockets_per_key", {"value": 5})
+    world.assume("retail.sockets_per_key", 5)
     refused = world.simulation.open(
         MARKETS, world.retail_headers(key(world.simulation), "GET", MARKETS), b"", web_socket=True
     ).reply
@@ -646,8 +630,8 @@ def test_a_key_may_have_five_sockets_where_that_is_its_limit(world: Connection) 
 
 
 @pytest.mark.parametrize("most", [1, 3])
-def test_a_key_has_as_many_sockets_as_it_may_have(world: Connection, most: int) -> None:
-    world.simulation.control("assumption.set", "retail.sockets_per_key", {"value": most})
+def test_a_key_has_as_many_sockets_as_it_may_have(world: Desk, most: int) -> None:
+    world.assume("retail.sockets_per_key", most)
     first, second = (key(world.simulation, number) for number in (0, 1))
     opened = [world.web_socket(first, "/v1/ws/private") for _ in range(most)]
     with pytest.raises(RpcError, match="too many WebSockets"):

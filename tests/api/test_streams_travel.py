@@ -4,7 +4,6 @@ and a journal with streams replays exactly.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,9 +11,9 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
-from sim.read.replay import replay
-from sim.run.client.client import Connection, RpcError, Stream, connect
-from tests.journeys import quiet, rpc_trader
+from sim.read.replay import replay_file
+from sim.run.client.client import RpcError, Stream
+from tests.kit import Desk
 from tests.kit.streams import (
     BIDIRECTIONAL,
     MARKETS,
@@ -25,23 +24,22 @@ from tests.kit.streams import (
     socket,
     subscribe,
     talk,
-    trade,
     trades,
 )
 
 
-def busy(world: Connection) -> None:
+def busy(world: Desk) -> None:
     """Streams of several kinds, used."""
-    instrument = quiet(world.simulation)
+    instrument = world.quiet()
     copy, talker, market = (
         drop_copy(world),
-        rpc_trader(world).stream(BIDIRECTIONAL),
+        world.rpc_trader().stream(BIDIRECTIONAL),
         socket(world, MARKETS),
     )
     orders(world), books(world)
     talk(talker, subscribe=wire.SubscribeCommand(symbols=[instrument.symbol]))
     subscribe(market, "a", "MARKET_DATA", [instrument.symbol], responsesDebounced=True)
-    trade(world, instrument)
+    world.trade(instrument)
     world.advance("90s")
     orders(world)
     drop_copy(world, resume_token=copy.frames[-1].resume_token)
@@ -53,15 +51,11 @@ def test_a_journal_with_streams_replays_to_the_same_digest(tmp_path: Path) -> No
     path = tmp_path / "run.ndjson"
     with path.open("w+b", buffering=0) as file:
         simulation = Simulation(load_scenario("quickstart"), journal=file)
-        busy(connect(simulation))
-    out = io.StringIO()
-    assert replay(str(path), None, out) == 0, out.getvalue()
-    assert simulation.digest in out.getvalue()
+        busy(Desk(simulation))
+    assert replay_file(path).simulation.digest == simulation.digest
 
 
-def test_rewinding_into_the_life_of_streams_ends_them_and_leaves_no_ghosts(
-    world: Connection,
-) -> None:
+def test_rewinding_into_the_life_of_streams_ends_them_and_leaves_no_ghosts(world: Desk) -> None:
     stream = orders(world, user=2)
     world.advance("10s")
     seq = world.simulation.seq
@@ -80,8 +74,8 @@ def test_rewinding_into_the_life_of_streams_ends_them_and_leaves_no_ghosts(
     assert later.end is None
 
 
-def test_a_snapshot_taken_while_streams_ticked_can_be_restored(world: Connection) -> None:
-    books(world), socket(world, MARKETS), rpc_trader(world).stream(BIDIRECTIONAL)
+def test_a_snapshot_taken_while_streams_ticked_can_be_restored(world: Desk) -> None:
+    books(world), socket(world, MARKETS), world.rpc_trader().stream(BIDIRECTIONAL)
     world.simulation.snapshot("here")
     world.advance("5m")
     world.deliver(world.simulation.restore("here"))
@@ -94,14 +88,14 @@ def test_a_snapshot_taken_while_streams_ticked_can_be_restored(world: Connection
 
 @pytest.mark.parametrize("resumed", [drop_copy, trades, position_changes])
 def test_a_token_from_a_future_that_was_rewound_starts_nothing(
-    world: Connection, resumed: Callable[..., Stream]
+    world: Desk, resumed: Callable[..., Stream]
 ) -> None:
-    instrument = quiet(world.simulation)
+    instrument = world.quiet()
     stream = resumed(world)
-    trade(world, instrument)
+    world.trade(instrument)
     before = stream.take()[-1]
     seq = world.simulation.seq
-    trade(world, instrument)
+    world.trade(instrument)
     after = stream.take()[-1]
     world.simulation.rewind(seq=seq)
     world.forget_tokens()
@@ -112,12 +106,12 @@ def test_a_token_from_a_future_that_was_rewound_starts_nothing(
 
 
 @pytest.mark.parametrize("resumed", [drop_copy, trades, position_changes])
-def test_a_token_resumes_in_a_fork_too(world: Connection, resumed: Callable[..., Stream]) -> None:
-    instrument = quiet(world.simulation)
+def test_a_token_resumes_in_a_fork_too(world: Desk, resumed: Callable[..., Stream]) -> None:
+    instrument = world.quiet()
     stream = resumed(world)
-    trade(world, instrument)
+    world.trade(instrument)
     (*_, last) = stream.take()
-    trade(world, instrument)
+    world.trade(instrument)
     missed = rows(stream)
     world.simulation = world.simulation.fork()
     assert rows(resumed(world, resume_token=last.resume_token)) == missed != []

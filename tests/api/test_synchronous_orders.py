@@ -4,7 +4,6 @@ the order, at most `maxBlockTime`.
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +17,21 @@ from sim.kernel.journal_reader import read_journal
 from sim.read.conformance.recorded_run import ClientActivity
 from sim.read.explain import explain
 from sim.read.history.rows import rows
-from sim.read.replay import replay
-from sim.run.client.client import Connection, Http, Response, connect
+from sim.read.replay import replay_file
+from sim.run.client.client import Http, Response
 from tests.api.retail_world import types
 from tests.journeys import key, quiet, retail_order
+from tests.kit import Desk
 
 STOPGAP = "Global Rate Limit Exceeded"
 
 
-def slow(world: Connection, span: str) -> None:
+def slow(world: Desk, span: str) -> None:
     assume(world, "engine.latency", span)
 
 
-def assume(world: Connection, name: str, value: object) -> None:
-    world.simulation.control("assumption.set", name, {"value": value})
+def assume(world: Desk, name: str, value: object) -> None:
+    world.assume(name, value)
 
 
 def synchronous(
@@ -46,25 +46,23 @@ def synchronous(
 
 
 def timed(
-    world: Connection, client: Http, body: object, path: str = "/v1/orders"
+    world: Desk, client: Http, body: object, path: str = "/v1/orders"
 ) -> tuple[Response, float]:
     """The answer, and the virtual seconds it took."""
-    began = world.simulation.now
+    began = world.now
     answer = client.post(path, json=body)
-    return answer, (world.simulation.now - began) / NS_PER_S
+    return answer, (world.now - began) / NS_PER_S
 
 
-def test_an_answer_waits_for_the_engine_and_no_longer(
-    world: Connection, instrument: Instrument
-) -> None:
+def test_an_answer_waits_for_the_engine_and_no_longer(world: Desk, instrument: Instrument) -> None:
     slow(world, "400ms")
-    answer, took = timed(world, world.retail(key(world.simulation)), synchronous(instrument))
+    answer, took = timed(world, world.customer(), synchronous(instrument))
     assert (answer.status, types(answer), took) == (200, ["NEW"], 0.4)
 
 
 @pytest.mark.parametrize(("until", "rests"), [("first", 0.0), ("done", 5.0)])
 def test_a_prompt_engine_is_waited_for_only_while_an_order_has_to_be_done(
-    world: Connection, instrument: Instrument, until: str, rests: float
+    world: Desk, instrument: Instrument, until: str, rests: float
 ) -> None:
     ann, bob = (world.retail(found) for found in two(world))
     assume(world, "retail.synchronous_until", until)
@@ -74,9 +72,7 @@ def test_a_prompt_engine_is_waited_for_only_while_an_order_has_to_be_done(
     assert (types(answer), took) == (["NEW", "FILL"], 0)
 
 
-def test_an_answer_has_every_execution_of_its_instant(
-    world: Connection, instrument: Instrument
-) -> None:
+def test_an_answer_has_every_execution_of_its_instant(world: Desk, instrument: Instrument) -> None:
     maker, taker = (world.retail(found) for found in two(world))
     maker.post("/v1/orders", json=synchronous(instrument, cents=20, contracts=2))
     maker.post("/v1/orders", json=synchronous(instrument, cents=19, contracts=2))
@@ -93,35 +89,33 @@ def test_an_answer_has_every_execution_of_its_instant(
 
 
 def test_an_answer_leaves_empty_when_its_block_time_is_over_and_the_order_goes_on(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    client = world.retail(key(world.simulation))
+    client = world.customer()
     slow(world, "3s")
     answer, took = timed(world, client, synchronous(instrument, "1"))
     assert (answer.status, answer.json()["executions"], took) == (200, [], 1)
     assert (
-        client.get(f"/v1/order/{answer.json()['id']}").json()["order"]["state"]
+        client.read(f"/v1/order/{answer.json()['id']}", "order", "state")
         == "ORDER_STATE_PENDING_NEW"
     )
     world.advance("2s")
-    assert (
-        client.get(f"/v1/order/{answer.json()['id']}").json()["order"]["state"] == "ORDER_STATE_NEW"
-    )
+    assert client.read(f"/v1/order/{answer.json()['id']}", "order", "state") == "ORDER_STATE_NEW"
 
 
 def test_an_outcome_at_the_last_moment_is_in_the_answer(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     slow(world, "3s")
-    answer, took = timed(world, world.retail(key(world.simulation)), synchronous(instrument, "3"))
+    answer, took = timed(world, world.customer(), synchronous(instrument, "3"))
     assert (types(answer), took) == (["NEW"], 3)
 
 
 @pytest.mark.spec("S7.2-7")
-def test_the_latency_stopgap_is_in_the_answer(world: Connection, instrument: Instrument) -> None:
+def test_the_latency_stopgap_is_in_the_answer(world: Desk, instrument: Instrument) -> None:
     """M37."""
     slow(world, "6s")
-    answer, took = timed(world, world.retail(key(world.simulation)), synchronous(instrument, "10"))
+    answer, took = timed(world, world.customer(), synchronous(instrument, "10"))
     (execution,) = answer.json()["executions"]
     assert (answer.status, took, execution["type"], execution["text"]) == (
         200,
@@ -135,27 +129,27 @@ def test_the_latency_stopgap_is_in_the_answer(world: Connection, instrument: Ins
 
 @pytest.mark.parametrize("given", [None, "0"])
 def test_without_a_block_time_ten_seconds_are_waited(
-    world: Connection, instrument: Instrument, given: str | None
+    world: Desk, instrument: Instrument, given: str | None
 ) -> None:
     slow(world, "1m")
-    answer, took = timed(world, world.retail(key(world.simulation)), synchronous(instrument, given))
+    answer, took = timed(world, world.customer(), synchronous(instrument, given))
     assert (answer.json()["executions"], took) == ([], 10)
     assume(world, "retail.block_time", "2s")
-    assert timed(world, world.retail(key(world.simulation)), synchronous(instrument, given))[1] == 2
+    assert timed(world, world.customer(), synchronous(instrument, given))[1] == 2
     assume(world, "retail.block_time", "0s")
-    assert timed(world, world.retail(key(world.simulation)), synchronous(instrument, given))[1] == 0
+    assert timed(world, world.customer(), synchronous(instrument, given))[1] == 0
 
 
 @pytest.mark.spec("S7.1-9")
 @pytest.mark.parametrize("given", ["31", "9223372036854775807"])
 def test_the_edge_gives_up_on_an_answer_after_thirty_seconds(
-    world: Connection, instrument: Instrument, given: str
+    world: Desk, instrument: Instrument, given: str
 ) -> None:
-    client = world.retail(key(world.simulation))
+    client = world.customer()
     slow(world, "40s")
     answer, took = timed(world, client, synchronous(instrument, given))
     assert (answer.status, took) == (504, 30)
-    (row,) = client.get("/v1/orders/open").json()["orders"]
+    (row,) = client.read("/v1/orders/open", "orders")
     assert row["state"] == "ORDER_STATE_PENDING_NEW"  # the order does not know
 
 
@@ -164,10 +158,10 @@ def test_the_edge_gives_up_on_an_answer_after_thirty_seconds(
     [("29s", "31", ["REJECTED"]), ("30s", "31", ["REJECTED"]), ("40s", "30", [])],
 )
 def test_the_edge_passes_on_what_is_answered_within_thirty_seconds(
-    world: Connection, instrument: Instrument, latency: str, seconds: str, outcome: list[str]
+    world: Desk, instrument: Instrument, latency: str, seconds: str, outcome: list[str]
 ) -> None:
     slow(world, latency)
-    client = world.retail(key(world.simulation))
+    client = world.customer()
     answer, took = timed(world, client, synchronous(instrument, seconds))
     assert (answer.status, types(answer)) == (200, outcome)
     assert took == (29 if latency == "29s" else 30)
@@ -175,9 +169,9 @@ def test_the_edge_passes_on_what_is_answered_within_thirty_seconds(
 
 @pytest.mark.parametrize("given", ["-1", "5s", "1.5", "9223372036854775808", True, {}])
 def test_a_block_time_that_is_no_number_of_seconds_is_refused(
-    world: Connection, instrument: Instrument, given: object
+    world: Desk, instrument: Instrument, given: object
 ) -> None:
-    client = world.retail(key(world.simulation))
+    client = world.customer()
     body = retail_order(
         instrument, "BUY_LONG", 20, 1, synchronousExecution=True, maxBlockTime=given
     )
@@ -189,23 +183,19 @@ def test_a_block_time_that_is_no_number_of_seconds_is_refused(
         assert client.post(path, json=sent).status == 400, path
     closing = {"marketSlug": instrument.symbol, "maxBlockTime": given}
     assert client.post("/v1/order/close-position", json=closing).status == 400
-    assert client.get("/v1/orders/open").json() == {"orders": []}
+    assert client.read("/v1/orders/open") == {"orders": []}
 
 
 @pytest.mark.observed("orders.answer")
-def test_without_synchronous_execution_nothing_waits(
-    world: Connection, instrument: Instrument
-) -> None:
+def test_without_synchronous_execution_nothing_waits(world: Desk, instrument: Instrument) -> None:
     slow(world, "3s")
     answer, took = timed(
-        world,
-        world.retail(key(world.simulation)),
-        retail_order(instrument, "BUY_LONG", 20, 1, maxBlockTime="5"),
+        world, world.customer(), retail_order(instrument, "BUY_LONG", 20, 1, maxBlockTime="5")
     )
     assert (answer.json()["executions"], took) == ([], 0)
 
 
-def test_closing_a_position_waits_too(world: Connection, instrument: Instrument) -> None:
+def test_closing_a_position_waits_too(world: Desk, instrument: Instrument) -> None:
     ann, bob = (world.retail(found) for found in two(world))
     ann.post("/v1/orders", json=synchronous(instrument, cents=20, contracts=3))
     bob.post("/v1/orders", json=synchronous(instrument, intent="SELL_LONG", cents=20, contracts=3))
@@ -216,10 +206,8 @@ def test_closing_a_position_waits_too(world: Connection, instrument: Instrument)
     assert (types(answer), took) == (["NEW", "FILL"], 0.25)
 
 
-def test_a_batch_waits_for_its_synchronous_entries(
-    world: Connection, instrument: Instrument
-) -> None:
-    client = world.retail(key(world.simulation))
+def test_a_batch_waits_for_its_synchronous_entries(world: Desk, instrument: Instrument) -> None:
+    client = world.customer()
     slow(world, "2s")
     plain, quick, patient = (
         retail_order(instrument, "BUY_LONG", 20, 1),
@@ -237,23 +225,21 @@ def test_a_batch_waits_for_its_synchronous_entries(
 
 
 @pytest.mark.observed("orders.synchronous")
-def test_an_answer_may_wait_until_the_order_is_done(
-    world: Connection, instrument: Instrument
-) -> None:
+def test_an_answer_may_wait_until_the_order_is_done(world: Desk, instrument: Instrument) -> None:
     ann, bob = (world.retail(found) for found in two(world))
     assume(world, "retail.synchronous_until", "done")
     parked = ann.post("/v1/orders", json=synchronous(instrument, "20"), wait=False)
     world.advance("3s")
     assert parked.reply.pending_on not in world.resolved
-    began = world.simulation.now
+    began = world.now
     bob.post("/v1/orders", json=retail_order(instrument, "SELL_LONG", 20, 1))
     answer = Response(world.answer(parked.reply))
-    assert (types(answer), world.simulation.now - began) == (["NEW", "FILL"], 0)
+    assert (types(answer), world.now - began) == (["NEW", "FILL"], 0)
     rested, took = timed(world, ann, synchronous(instrument, "2"))
     assert (types(rested), took) == (["NEW"], 2)
 
 
-def test_others_trade_while_an_answer_waits(world: Connection, instrument: Instrument) -> None:
+def test_others_trade_while_an_answer_waits(world: Desk, instrument: Instrument) -> None:
     """What another account does in the meantime is seen by the engine first where it came first."""
     ann, bob = (world.retail(found) for found in two(world))
     slow(world, "1s")
@@ -272,7 +258,7 @@ def test_a_waiting_answer_survives_a_snapshot_and_replays(tmp_path: Path) -> Non
     path = tmp_path / "journal"
     with path.open("w+b", buffering=0) as file:
         sim = Simulation(load_scenario("quickstart"), journal=file)
-        world = connect(sim)
+        world = Desk(sim)
         instrument, client = quiet(sim), world.retail(key(sim))
         slow(world, "2s")
         parked = client.post("/v1/orders", json=synchronous(instrument), wait=False)
@@ -293,9 +279,7 @@ def test_a_waiting_answer_survives_a_snapshot_and_replays(tmp_path: Path) -> Non
         world.absorb(sim.answer_due(parked.reply.pending_on))  # once is enough
         world.advance("1h")
         digest = sim.digest
-    told = io.StringIO()
-    assert replay(str(path), None, told) == 0, told.getvalue()
-    assert digest in told.getvalue()
+    assert replay_file(path).simulation.digest == digest
     with path.open("rb") as file:
         shown = list(rows(line for _, line in read_journal(file)[1]))
     assert [row.actor for row in shown if "answer-1 is answered: 200" in row.details] == [
@@ -306,9 +290,9 @@ def test_a_waiting_answer_survives_a_snapshot_and_replays(tmp_path: Path) -> Non
 
 
 def test_a_restored_answer_leaves_empty_when_its_block_time_is_over(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    sim, client = world.simulation, world.retail(key(world.simulation))
+    sim, client = world.simulation, world.customer()
     slow(world, "40s")
     parked = client.post("/v1/orders", json=synchronous(instrument), wait=False)
     sim.snapshot("parked")
@@ -323,7 +307,7 @@ def test_a_restored_answer_leaves_empty_when_its_block_time_is_over(
 
 def test_a_step_of_a_scenario_ends_with_its_answer() -> None:
     sim = Simulation(load_scenario(SCRIPT))
-    world = connect(sim)
+    world = Desk(sim)
     world.advance("10s")
     assert [(result.name, result.failures) for result in sim.script.results] == [
         ("quick", ()),
@@ -356,12 +340,12 @@ steps:
 
 
 def test_reads_trail_an_asynchronous_order_and_its_fill(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """Retail facts: not there for a moment, then new, then filled; its position comes as late."""
     ann, bob = (world.retail(found) for found in two(world))
     assume(world, "retail.read_lag", "500ms")
-    placed = ann.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 2)).json()["id"]
+    placed = ann.send("/v1/orders", retail_order(instrument, "BUY_LONG", 20, 2), "id")
 
     def seen() -> tuple[str, list[str], str]:
         answer = ann.get(f"/v1/order/{placed}")
@@ -370,10 +354,10 @@ def test_reads_trail_an_asynchronous_order_and_its_fill(
             if answer.status == 200
             else str(answer.status)
         )
-        held = ann.get("/v1/portfolio/positions").json()["positions"].get(instrument.symbol)
+        held = ann.read("/v1/portfolio/positions", "positions").get(instrument.symbol)
         return (
             state,
-            [row["id"] for row in ann.get("/v1/orders/open").json()["orders"]],
+            [row["id"] for row in ann.read("/v1/orders/open", "orders")],
             held["netPositionDecimal"] if held else "",
         )
 
@@ -395,14 +379,12 @@ def test_reads_trail_an_asynchronous_order_and_its_fill(
 
 
 def test_an_order_that_waits_for_the_engine_is_read_as_pending_until_the_lag_has_passed(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
-    client = world.retail(key(world.simulation))
+    client = world.customer()
     assume(world, "retail.read_lag", "1s")
     slow(world, "2s")
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 2)).json()[
-        "id"
-    ]
+    placed = client.send("/v1/orders", retail_order(instrument, "BUY_LONG", 20, 2), "id")
     states = []
     for _ in range(4):
         answer = client.get(f"/v1/order/{placed}")
@@ -416,32 +398,30 @@ def test_an_order_that_waits_for_the_engine_is_read_as_pending_until_the_lag_has
     assert states == ["404", "PENDING_NEW", "PENDING_NEW", "NEW"]
 
 
-def test_what_a_synchronous_answer_told_can_be_read(
-    world: Connection, instrument: Instrument
-) -> None:
-    client = world.retail(key(world.simulation))
+def test_what_a_synchronous_answer_told_can_be_read(world: Desk, instrument: Instrument) -> None:
+    client = world.customer()
     assume(world, "retail.read_lag", "5s")
     for latency in ("0s", "1s"):
         slow(world, latency)
-        placed = client.post("/v1/orders", json=synchronous(instrument)).json()["id"]
-        assert client.get(f"/v1/order/{placed}").json()["order"]["state"] == "ORDER_STATE_NEW"
+        placed = client.send("/v1/orders", synchronous(instrument), "id")
+        assert client.read(f"/v1/order/{placed}", "order", "state") == "ORDER_STATE_NEW"
 
 
 def test_a_read_is_never_older_than_the_last_synchronous_answer_about_the_order(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """Whatever others ask and are told meanwhile."""
     ann, bob = (world.retail(found) for found in two(world))
     assume(world, "retail.read_lag", "1s")
-    first = ann.post("/v1/orders", json=synchronous(instrument, contracts=3)).json()["id"]
+    first = ann.send("/v1/orders", synchronous(instrument, contracts=3), "id")
 
     def seen() -> tuple[str, list[str]]:
-        state = ann.get(f"/v1/order/{first}").json()["order"]["state"]
-        working = [row["id"] for row in ann.get("/v1/orders/open").json()["orders"]]
+        state = ann.read(f"/v1/order/{first}", "order", "state")
+        working = [row["id"] for row in ann.read("/v1/orders/open", "orders")]
         return state.removeprefix("ORDER_STATE_"), working
 
     world.advance("600ms")
-    second = ann.post("/v1/orders", json=synchronous(instrument, cents=19)).json()["id"]
+    second = ann.send("/v1/orders", synchronous(instrument, cents=19), "id")
     assert seen() == ("NEW", [first, second])
     bob.post("/v1/orders", json=retail_order(instrument, "SELL_LONG", 20, 1))
     for wait in ("399ms", "1ms", "599ms"):
@@ -455,18 +435,16 @@ def test_a_read_is_never_older_than_the_last_synchronous_answer_about_the_order(
     assert seen() == ("FILLED", [second])
 
 
-def two(world: Connection) -> list[Any]:
+def two(world: Desk) -> list[Any]:
     """Keys of two retail accounts."""
-    return list(
-        {found.account: found for found in world.simulation.exchange.firms.api_keys()}.values()
-    )[:2]
+    return list({found.account: found for found in world.core.firms.api_keys()}.values())[:2]
 
 
 def test_what_the_edge_cut_is_told_by_log_explanation_and_judge(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     slow(world, "40s")
-    sim, client = world.simulation, world.retail(key(world.simulation))
+    sim, client = world.simulation, world.customer()
     assert (
         client.post("/v1/orders", json=synchronous(instrument, seconds=None, cents=20)).status
         == 200
@@ -508,11 +486,11 @@ def test_what_the_edge_cut_is_told_by_log_explanation_and_judge(
 
 
 def test_a_fork_knows_which_answers_came_after_a_snapshot_that_it_shares(
-    world: Connection, instrument: Instrument
+    world: Desk, instrument: Instrument
 ) -> None:
     """An automatic snapshot, every 1,000 inputs, falls between a call and its answer."""
     slow(world, "40s")
-    sim, client = world.simulation, world.retail(key(world.simulation))
+    sim, client = world.simulation, world.customer()
     while sim.seq < 990:
         sim.advance_to(sim.now)
     client.post("/v1/orders", json=synchronous(instrument, seconds="60"), wait=False)
@@ -528,8 +506,8 @@ def test_a_fork_knows_which_answers_came_after_a_snapshot_that_it_shares(
     assert sim.log.select(operation="CreateOrder") == [after]
 
 
-def test_the_answer_to_a_registration_bears_the_id_it_was_asked_with(world: Connection) -> None:
-    firm = world.simulation.exchange.firms.require("firms/atlas")
+def test_the_answer_to_a_registration_bears_the_id_it_was_asked_with(world: Desk) -> None:
+    firm = world.core.firms.require("firms/atlas")
     asked = world.simulation.seq + 1
     assert (
         world.exchange(firm)

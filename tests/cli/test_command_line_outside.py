@@ -17,12 +17,12 @@ from urllib.error import HTTPError, URLError
 
 import pytest
 
-from sim.cli.main import main
 from sim.kernel import journal_reader
 from sim.read import spec_coverage
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 from sim.server.journal_file import open_journal
+from tests.cli.test_cli import sim as separate
 
 FAILING = (
     "name: ../up\nextends: quickstart\nsteps: [{at: +1s, expect: {open_orders: {as: maker, count:"
@@ -32,12 +32,7 @@ FAILING = (
 
 def sim(capsys, *arguments):
     """(exit code, output and errors) of a command."""
-    try:
-        code = main([str(argument) for argument in arguments])
-    except SystemExit as error:
-        code = error.code
-    out, err = capsys.readouterr()
-    assert "Traceback" not in out + err
+    code, out, err = separate(capsys, *arguments)
     return code, out + err
 
 
@@ -66,33 +61,15 @@ def test_what_cannot_be_written_is_told_before_anything_runs(capsys, tmp_path, o
 
 
 def test_a_folder_that_is_not_there_is_made_for_the_results(capsys, tmp_path):
-    code, _ = sim(
-        capsys,
-        "run",
-        "quickstart",
-        "--junit",
-        tmp_path / "new" / "deep" / "junit.xml",
-        "--results",
-        tmp_path / "other" / "r.ndjson",
-    )
-    assert code == 0
-    assert (tmp_path / "new" / "deep" / "junit.xml").read_bytes().startswith(b"<?xml")
+    junit, results = tmp_path / "new" / "deep" / "junit.xml", tmp_path / "other" / "r.ndjson"
+    assert sim(capsys, "run", "quickstart", "--junit", junit, "--results", results)[0] == 0
+    assert junit.read_bytes().startswith(b"<?xml")
 
 
 def test_a_run_that_never_came_to_its_report_leaves_no_empty_one(capsys, tmp_path):
-    code, _ = sim(
-        capsys,
-        "sweep",
-        "quickstart",
-        "--vary",
-        "quirks",
-        "--only",
-        "no-such-quirk",
-        "--json",
-        tmp_path / "table.json",
-    )
-    assert code == 2
-    assert not (tmp_path / "table.json").exists()
+    varied, table = ("--vary", "quirks", "--only", "no-such-quirk"), tmp_path / "table.json"
+    assert sim(capsys, "sweep", "quickstart", *varied, "--json", table)[0] == 2
+    assert not table.exists()
 
 
 def test_results_of_something_else_are_not_resumed_and_stay_as_they_are(capsys, tmp_path):
@@ -106,11 +83,9 @@ def test_results_of_something_else_are_not_resumed_and_stay_as_they_are(capsys, 
 
 def test_a_name_with_slashes_keeps_its_journal_in_the_folder(capsys, tmp_path):
     (tmp_path / "up.yaml").write_text(FAILING)
-    assert (
-        sim(capsys, "run", tmp_path / "up.yaml", "--save-failures", tmp_path / "kept" / "here")[0]
-        == 1
-    )
-    assert [file.parent for file in tmp_path.rglob("*.ndjson")] == [tmp_path / "kept" / "here"]
+    kept = tmp_path / "kept" / "here"
+    assert sim(capsys, "run", tmp_path / "up.yaml", "--save-failures", kept)[0] == 1
+    assert [file.parent for file in tmp_path.rglob("*.ndjson")] == [kept]
 
 
 def test_keys_never_go_over_keys(capsys, tmp_path):
@@ -175,14 +150,10 @@ def test_a_journal_may_come_through_a_pipe_where_it_is_read_once(recorded):
         ("replay", 0, b"every line as recorded"),
         ("bisect", 2, b"write it to a file first"),
     ):
-        ran = subprocess.run(
-            [sys.executable, "-m", "sim", command, "/dev/stdin"],
-            input=recorded,
-            capture_output=True,
-            check=False,
-        )
+        ran = process(command, "/dev/stdin", stdin=subprocess.PIPE)
+        out, err = ran.communicate(recorded)
         assert ran.returncode == code
-        assert words in ran.stdout + ran.stderr
+        assert words in out + err
 
 
 @pytest.mark.parametrize(
@@ -314,36 +285,25 @@ def process(*arguments, **options):
     """A command in a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "sim", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        **options,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
     )
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full disk to be had")
 def test_output_that_nobody_can_take_is_told_once():
     with Path("/dev/full").open("wb") as full:
-        ran = subprocess.run(
-            [sys.executable, "-m", "sim", "catalogue"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-    assert ran.returncode == 2
-    assert ran.stderr == b"sim: No space left on device\n"
+        ran = process("catalogue", stdout=full)
+        _, err = ran.communicate()
+    assert (ran.returncode, err) == (2, b"sim: No space left on device\n")
 
 
 def test_a_terminal_without_those_letters_gets_others(tmp_path, recorded):
     (tmp_path / "run.ndjson").write_bytes(recorded)
     plain = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    ran = subprocess.run(
-        [sys.executable, "-m", "sim", "timeline", tmp_path / "run.ndjson"],
-        capture_output=True,
-        env=plain,
-        check=False,
-    )
+    ran = process("timeline", tmp_path / "run.ndjson", env=plain)
+    out, _ = ran.communicate()
     assert ran.returncode == 0
-    assert b"/v2/leagues" in ran.stdout
+    assert b"/v2/leagues" in out
 
 
 @pytest.mark.long
@@ -353,17 +313,8 @@ def test_a_terminal_without_those_letters_gets_others(tmp_path, recorded):
 )
 def test_a_campaign_that_is_stopped_ends_with_its_workers_and_in_silence(tmp_path, sent, code):
     results = tmp_path / "r.ndjson"
-    running = process(
-        "run",
-        "quickstart",
-        "--seeds",
-        "1..100000",
-        "--jobs",
-        "2",
-        "--results",
-        results,
-        start_new_session=True,
-    )
+    words = ("run", "quickstart", "--seeds", "1..100000", "--jobs", "2", "--results", results)
+    running = process(*words, start_new_session=True)
     while not written(results):
         assert running.poll() is None
         os.sched_yield()
@@ -409,9 +360,8 @@ def test_a_ready_file_of_yesterday_is_gone_before_anything_listens(capsys, tmp_p
     ready = tmp_path / "ready.json"
     ready.write_text('{"gateway": "http://127.0.0.1:1"}')
     # a folder: it ends there
-    code, said = sim(
-        capsys, "serve", "--port-base", "0", "--ready-file", ready, "--journal", tmp_path
-    )
+    files = ("--ready-file", ready, "--journal", tmp_path)
+    code, said = sim(capsys, "serve", "--port-base", "0", *files)
     assert code == 2
     assert str(tmp_path) in said
     assert not ready.exists()
@@ -422,14 +372,8 @@ def test_a_ready_file_of_yesterday_is_gone_before_anything_listens(capsys, tmp_p
 )
 def test_a_place_of_the_wrong_kind_is_told_before_serving(capsys, tmp_path, option, words):
     (tmp_path / "file").touch()
-    code, said = sim(
-        capsys,
-        "serve",
-        "--port-base",
-        "0",
-        option,
-        tmp_path if option == "--ready-file" else tmp_path / "file",
-    )
+    path = tmp_path if option == "--ready-file" else tmp_path / "file"
+    code, said = sim(capsys, "serve", "--port-base", "0", option, path)
     assert code == 2
     assert words in said
     assert str(tmp_path) in said

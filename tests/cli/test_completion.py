@@ -42,9 +42,7 @@ def offered(line: str, folder: Path) -> set[str]:
         ("sim completion f", {"fish"}),
     ],
 )
-def test_commands_options_values_and_scenarios_are_offered(
-    line: str, some: set[str], tmp_path: Path
-) -> None:
+def test_commands_options_values_and_scenarios_are_offered(line, some, tmp_path):
     (tmp_path / "mine.yaml").write_text("seed: 1\n")
     words = offered(line, tmp_path)
     assert some <= words
@@ -57,14 +55,14 @@ def test_commands_options_values_and_scenarios_are_offered(
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_each_shell_gets_its_code(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_shell_gets_its_code(shell, capsys):
     assert main(["completion", shell]) == 0
     code = capsys.readouterr().out
     assert "_ARGCOMPLETE" in code and "sim" in code
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
-def test_bash_completes_with_it(tmp_path: Path) -> None:
+def test_bash_completes_with_it(tmp_path):
     script = """
 eval "$(sim completion bash)"
 COMP_WORDS=(sim serve mainten) COMP_CWORD=2 COMP_LINE="sim serve mainten" COMP_POINT=17 COMP_TYPE=9

@@ -21,6 +21,7 @@ from sim.kernel.instants import parse_instant
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 from sim.server.journal_file import open_journal
+from tests.kit.processes import sim
 
 LINES = 20_000
 ORDER = '{order: {as: maker, symbol: rain, side: buy, price: "0.20", qty: "1"}}'
@@ -243,11 +244,6 @@ def test_a_terminal_shows_a_bar_and_its_ctrl_c_is_heard_by_workers_too(tmp_path)
 @pytest.mark.long
 def test_short_work_shows_no_progress(tmp_path):
     (tmp_path / "calls.yaml").write_text(CALLS + "  - {at: +1s, advance: 1s}\n")
-    ran = subprocess.run(
-        [sys.executable, "-m", "sim", "sweep", "calls.yaml", "--seeds", "1..3", "--json"],
-        capture_output=True,
-        check=True,
-        cwd=tmp_path,
-    )
-    assert ran.stderr == b""
+    ran = sim("sweep", "calls.yaml", "--seeds", "1..3", "--json", cwd=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
     assert json.loads(ran.stdout)["runs"] == 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -51,7 +50,7 @@ COMMANDS: list[tuple[list[str], int, str]] = [
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A folder with a scenario that fails, one that passes, and journals of both."""
     monkeypatch.chdir(tmp_path)
     Path("failing.yaml").write_text(FAILING)
@@ -68,9 +67,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(("arguments", "code", "key"), COMMANDS, ids=lambda value: str(value)[:40])
 @pytest.mark.long
-def test_alone_it_is_one_document_and_with_a_file_the_text_stays(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, key: str
-) -> None:
+def test_alone_it_is_one_document_and_with_a_file_the_text_stays(capsys, arguments, code, key):
     capsys.readouterr()
     assert main([*arguments, "--json"]) == code
     document = json.loads(capsys.readouterr().out)
@@ -84,9 +81,7 @@ def test_alone_it_is_one_document_and_with_a_file_the_text_stays(
 
 
 @pytest.mark.parametrize("taken", ["failing.yaml", "1.ndjson", "notes.txt", "quickstart"])
-def test_a_file_that_is_no_document_is_not_overwritten(
-    capsys: pytest.CaptureFixture[str], folder: Path, taken: str
-) -> None:
+def test_a_file_that_is_no_document_is_not_overwritten(capsys, folder, taken):
     (folder / "notes.txt").write_text("mine")
     before = {path: path.read_bytes() for path in folder.iterdir()}
     with pytest.raises(SystemExit) as error:
@@ -97,9 +92,7 @@ def test_a_file_that_is_no_document_is_not_overwritten(
 
 
 @pytest.mark.long
-def test_a_test_that_is_explored_prints_its_trials_alone(
-    folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_test_that_is_explored_prints_its_trials_alone(folder, capfd):
     (folder / "test_client.py").write_text(
         "def test_it(exchange):\n    exchange.rest.get('/v1/health')\n"
     )
@@ -108,9 +101,7 @@ def test_a_test_that_is_explored_prints_its_trials_alone(
     assert out == "" and "NoSuch*" in err
 
 
-def test_runs_of_two_seeds_are_aligned_by_what_was_done(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_of_two_seeds_are_aligned_by_what_was_done(folder, capsys):
     capsys.readouterr()
     assert main(["diff", "1.ndjson", "2.ndjson"]) == 1
     out = capsys.readouterr().out
@@ -120,7 +111,7 @@ def test_runs_of_two_seeds_are_aligned_by_what_was_done(
 
 
 @pytest.fixture
-def changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[[str, str], str]:
+def changed(folder, capsys):
     """What `sim diff` says of the scenario and a copy in which some text is another."""
 
     def diff(old: str, new: str) -> str:
@@ -133,18 +124,14 @@ def changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[[str, 
     return diff
 
 
-def test_what_was_asked_differently_is_named_and_the_money_counted(
-    changed: Callable[[str, str], str],
-) -> None:
+def test_what_was_asked_differently_is_named_and_the_money_counted(changed):
     out = changed('"0.40"', '"0.30"')
     assert "first difference: order.place of scenario: the requests differ" in out
     assert '"price":"0.40"' in out and '"price":"0.30"' in out
     assert "books mine: bids 0.4 x 5 → 0.3 x 5" in out
 
 
-def test_an_input_more_in_one_run_shifts_nothing_after_it(
-    changed: Callable[[str, str], str],
-) -> None:
+def test_an_input_more_in_one_run_shifts_nothing_after_it(changed):
     more = (
         '- {name: more, order: {symbol: mine, side: buy, price: "0.20", qty: "1"}}\n- {name: asked'
     )

@@ -16,6 +16,7 @@ from sim.cli.init import CI
 from sim.cli.main import main
 from sim.kernel.release import RELEASE
 from sim.world.format.json_schema import scenario_schema
+from tests.kit.processes import sim
 
 
 def init(folder: Path, *words: str) -> list[Path]:
@@ -24,7 +25,7 @@ def init(folder: Path, *words: str) -> list[Path]:
 
 
 @pytest.mark.long
-def test_the_new_scenario_and_its_tests_pass_and_keep_what_failed(tmp_path: Path, capsys) -> None:
+def test_the_new_scenario_and_its_tests_pass_and_keep_what_failed(tmp_path, capsys):
     init(tmp_path, "--ci", "none")
     assert main(["check", str(tmp_path / "scenarios" / "first.yaml")]) == 0
     assert main(["run", str(tmp_path / "scenarios" / "first.yaml")]) == 0
@@ -35,21 +36,14 @@ def test_the_new_scenario_and_its_tests_pass_and_keep_what_failed(tmp_path: Path
         "-q -p no:cacheprovider --junitxml out.xml --exchange-keep kept --exchange-report pages"
     )
     environment = {name: text for name, text in os.environ.items() if name != "SIM_READING"}
-    ran = subprocess.run(
-        [sys.executable, "-m", "pytest", *options.split()],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    ran = sim(*options.split(), module="pytest", cwd=tmp_path, env=environment)
     assert "1 failed, 3 passed" in ran.stdout, ran.stdout
     assert [*(tmp_path / "kept").iterdir()] and [*(tmp_path / "pages").glob("*.html")]
     assert (tmp_path / "out.xml").read_text().count("<testcase") == 4
 
 
 @pytest.mark.parametrize("ci", CI)
-def test_nothing_is_overwritten(ci: str, tmp_path: Path, capsys) -> None:
+def test_nothing_is_overwritten(ci, tmp_path, capsys):
     names = init(tmp_path, "--ci", ci)
     texts = {name: (tmp_path / name).read_bytes() for name in names}
     for name in names:
@@ -82,11 +76,8 @@ def test_nothing_is_overwritten(ci: str, tmp_path: Path, capsys) -> None:
     ],
 )
 def test_a_project_installs_the_sandbox_from_where_it_came(
-    origin: dict[str, object] | None,
-    requirement: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    origin, requirement, tmp_path, monkeypatch
+):
     class Installed:
         def read_text(self, name: str) -> str | None:
             assert name == "direct_url.json"
@@ -99,7 +90,7 @@ def test_a_project_installs_the_sandbox_from_where_it_came(
     assert Requirement(last).extras == {"testing"}
 
 
-def test_editors_find_the_schema_and_the_release_stands_where_it_counts(tmp_path: Path) -> None:
+def test_editors_find_the_schema_and_the_release_stands_where_it_counts(tmp_path):
     init(tmp_path)
     scenario = (tmp_path / "scenarios" / "first.yaml").read_text()
     modeline = scenario.splitlines()[0].rpartition("$schema=")[2]
@@ -114,9 +105,7 @@ TEST = "pytest --junitxml exchange/tests.xml"
 @pytest.mark.parametrize(
     ("ci", "file"), [(ci, *files.values()) for ci, files in CI.items() if files]
 )
-def test_every_ci_file_runs_scenarios_and_tests_and_keeps_the_same_results(
-    ci: str, file: str, tmp_path: Path
-) -> None:
+def test_every_ci_file_runs_scenarios_and_tests_and_keeps_the_same_results(ci, file, tmp_path):
     init(tmp_path, "--ci", ci)
     text = (tmp_path / file).read_text().replace("\\\n  ", "")
     if ci != "shell":
@@ -127,7 +116,7 @@ def test_every_ci_file_runs_scenarios_and_tests_and_keeps_the_same_results(
 
 
 @pytest.mark.long
-def test_the_shell_job_goes_through_in_a_clean_shell(tmp_path: Path) -> None:
+def test_the_shell_job_goes_through_in_a_clean_shell(tmp_path):
     """What it installs is here already: `python3` and `pip` are stand-ins that say so."""
     init(tmp_path, "--ci", "shell")
     tools = tmp_path / "tools"

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.processes import sim as run
+
 HERE = Path(sys.executable).parent
 ENVIRONMENT = {**os.environ, "PATH": "/usr/bin:/bin", "COLUMNS": "60"}
 # A line with a command after a label; a wrapped command would not match.
@@ -43,17 +45,9 @@ def folder(tmp_path_factory):
     return made
 
 
-def sim(folder, *arguments, program=("sim",)):
+def sim(folder, *arguments, module="sim"):
     """Return the output of a command on both streams."""
-    done = subprocess.run(
-        [sys.executable, "-m", *program, *map(str, arguments)],
-        cwd=folder,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    done = run(*arguments, module=module, cwd=folder, env=ENVIRONMENT)
     assert "Traceback" not in done.stderr
     return done.stdout + done.stderr
 
@@ -159,7 +153,7 @@ def test_a_failing_test_and_its_faults(folder):
     )
     options = ("-p", "no:cacheprovider", "--basetemp", "the base", "-k", "fails")
     met = ("--exchange-coverage", "test's met.json")
-    replayed, coverage = copied(sim(folder, "test_it's.py", *options, *met, program=("pytest",)))
+    replayed, coverage = copied(sim(folder, "test_it's.py", *options, *met, module="pytest"))
     assert "inputs replayed" in pasted(replayed)
     assert "operations" in pasted(coverage)
     said = sim(folder, "explore", "test_it's.py", "--faults", "error*", "--", "-k", "calls")
@@ -181,7 +175,7 @@ def test_what_a_machine_of_states_keeps(folder):
         "Test = Machine.TestCase\n"
         "Test.settings = settings(max_examples=1, stateful_step_count=1, phases=[Phase.generate])\n"
     )
-    said = sim(folder, "test_machine.py", "-p", "no:cacheprovider", program=("pytest",))
+    said = sim(folder, "test_machine.py", "-p", "no:cacheprovider", module="pytest")
     # pytest repeats a failure in its summary if CI is set
     printed = {
         line.removeprefix("E").strip(): None for line in said.splitlines() if "/sim " in line

@@ -84,15 +84,15 @@ def test_compiling_twice_gives_the_same_bytes_whatever_the_hash_seed(tmp_path: P
         subprocess.run(
             command, check=True, cwd=ROOT, env={"PYTHONHASHSEED": seed, "PATH": "/usr/bin:/bin"}
         )
-    one, two = (
+    item, two = (
         {
             path.relative_to(tmp_path / seed): path.read_bytes()
             for path in (tmp_path / seed).rglob("*.*")
         }
         for seed in "12"
     )
-    assert one == two
-    assert len(one) == 7
+    assert item == two
+    assert len(item) == 7
 
 
 def test_check_names_what_differs_and_writing_removes_what_is_stale(
@@ -292,7 +292,9 @@ def test_every_operation_is_found_by_name_by_grpc_path_and_under_every_alias() -
 def test_every_scope_is_known_and_every_statement_stands_in_the_ledger() -> None:
     contract = load_contract()
     ledger = yaml.load((ROOT / "tests/ledger.yaml").read_text(), yaml.CSafeLoader)
-    assert {one for operation in contract.operations for one in operation.statements} <= set(ledger)
+    assert {
+        statement for operation in contract.operations for statement in operation.statements
+    } <= set(ledger)
     assert {operation.scope for operation in contract.operations if operation.scope} <= SCOPES
 
 

@@ -44,10 +44,10 @@ def test_every_reference_leads_somewhere_and_every_schema_is_one(
 ) -> None:
     document = documents[plane]
     for reference in _references(document):
-        found = document
+        result = document
         for step in reference.removeprefix("#/").split("/"):
-            found = found[step]
-        assert found
+            result = result[step]
+        assert result
     for schema in document["components"]["schemas"].values():
         jsonschema_rs.meta.validate(
             schema | {"$schema": "https://json-schema.org/draft/2020-12/schema"}
@@ -57,9 +57,11 @@ def test_every_reference_leads_somewhere_and_every_schema_is_one(
 def _references(node: Any) -> list[str]:
     if isinstance(node, dict):
         here = [node["$ref"]] if isinstance(node.get("$ref"), str) else []
-        return here + [found for value in node.values() for found in _references(value)]
+        return here + [reference for value in node.values() for reference in _references(value)]
     return (
-        [found for value in node for found in _references(value)] if isinstance(node, list) else []
+        [reference for value in node for reference in _references(value)]
+        if isinstance(node, list)
+        else []
     )
 
 

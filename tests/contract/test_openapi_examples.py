@@ -33,19 +33,19 @@ def test_the_examples_are_those_of_the_runs_today(monkeypatch: pytest.MonkeyPatc
 def test_each_example_fits_the_schema_beside_it(plane: Any) -> None:
     document = json.loads(json.dumps(openapi_document(load_contract(), plane, NOW)))
     registry = jsonschema_rs.Registry([("urn:contract", document)])
-    shown = 0
+    displayed = 0
     for verbs in document["paths"].values():
         for item in verbs.values():
             for holder in (item.get("requestBody", {}), item["responses"].get("200", {})):
                 for media in holder.get("content", {}).values():
                     if "example" not in media:
                         continue
-                    shown += 1
+                    displayed += 1
                     text = json.dumps(media["schema"]).replace('"#/', '"urn:contract#/')
                     schema = jsonschema_rs.validator_for(json.loads(text), registry=registry)
-                    found = [error.message for error in schema.iter_errors(media["example"])]
-                    assert found == [], (item["operationId"], found[:3])
-    assert shown >= 20
+                    messages = [error.message for error in schema.iter_errors(media["example"])]
+                    assert messages == [], (item["operationId"], messages[:3])
+    assert displayed >= 20
 
 
 @pytest.mark.parametrize("plane", PLANES)

@@ -61,13 +61,13 @@ _SCALARS: dict[str, st.SearchStrategy[Any]] = {
 
 def message_types(packages: dict[str, str] = PACKAGES) -> list[type[Message]]:
     """Every Struct of the contract, sorted by name."""
-    found = {
+    result = {
         value.__full_name__: value
         for module in packages.values()
         for value in vars(import_module(module)).values()
         if inspect.isclass(value) and issubclass(value, Message) and value.__module__ == module
     }
-    return [found[name] for name in sorted(found)]
+    return [result[name] for name in sorted(result)]
 
 
 @contextmanager
@@ -130,11 +130,11 @@ def messages(cls: type[Message], depth: int = 2, *, tame: bool = False) -> st.Se
 
 
 def _value(field: Field, depth: int, tame: bool) -> st.SearchStrategy[Any]:
-    one = _element(field, depth, tame)
+    item = _element(field, depth, tame)
     if field.key_kind:
         keys = st.booleans() if field.key_kind == "bool" else _SCALARS[field.key_kind]
-        return st.dictionaries(keys, one, max_size=2)
-    return st.lists(one, max_size=2) if field.repeated else one
+        return st.dictionaries(keys, item, max_size=2)
+    return st.lists(item, max_size=2) if field.repeated else item
 
 
 def _element(field: Field, depth: int, tame: bool) -> st.SearchStrategy[Any]:

@@ -202,8 +202,4 @@ def test_a_saved_state_brings_back_what_was_on_the_shelf_and_what_was_not(
         other.trading.lifecycle.is_materialised(DORMANT),
         other.trading.lifecycle.is_materialised(LATER),
     ) == (True, False)
-    assert (
-        other.trading.lifecycle.has_materialised("game"),
-        other.trading.lifecycle.has_materialised("later game"),
-    ) == (True, False)
     assert moves(run(other, NOW + 6 * HOUR))[0] == (LATER, S.PENDING, S.OPEN)

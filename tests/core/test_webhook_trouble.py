@@ -19,7 +19,7 @@ from sim.read.explain import explain
 from sim.read.headless_run import run_scenario
 from sim.run.actors.operator.metrics import metrics
 from sim.run.actors.operator.views import deliveries, view
-from sim.server.control.metrics import prometheus_text
+from sim.server.telemetry.prometheus import prometheus_text
 from sim.testing.exchange_fixture import ServedExchange
 from sim.world.format.scenario import Scenario
 from tests.kit import PERSON, Desk, retail_order

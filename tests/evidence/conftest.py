@@ -10,13 +10,14 @@ from typing import Any, TypeAlias
 import pytest
 
 from sim.cli.main import main
-from tests.evidence.in_process import lines
+from sim.core.catalogue.assumptions import catalogue
+from tests.evidence.clients import Part, base, planted
+from tests.evidence.lines import Line, lines, write
 from tests.evidence.session import recorded
-from tests.evidence.wide_session import base
 
-Line: TypeAlias = dict[str, Any]
 Compare: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
 Infer: TypeAlias = Callable[..., tuple[int, dict[str, Any]]]
+Inferred: TypeAlias = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="session")
@@ -51,15 +52,40 @@ def infer(tmp_path: Path) -> Infer:
 
 
 @pytest.fixture
+def inferred(tmp_path: Path, infer: Infer) -> Inferred:
+    """The verdicts on a session that was recorded with other values."""
+
+    def run(
+        values: dict[str, str], *parts: Part, name: str = "variant", seed: int = 7
+    ) -> dict[str, Any]:
+        return infer(planted(tmp_path, name, settings_of(values), seed, parts))[1]
+
+    return run
+
+
+def settings_of(values: dict[str, str]) -> dict[str, dict[str, str]]:
+    """Values of assumptions and odds of quirks, by name, as scenarios write them."""
+    known = catalogue()
+    return {
+        "assumptions": {name: value for name, value in values.items() if name in known},
+        "quirks": {name: value for name, value in values.items() if name not in known},
+    }
+
+
+def named(document: dict[str, Any], verdict: str = "refuted") -> set[str]:
+    """The assumptions and quirks with a verdict."""
+    verdicts = document["assumptions"] | document["quirks"]
+    return {name for name, row in verdicts.items() if row["verdict"] == verdict}
+
+
+@pytest.fixture
 def spoil(session: Path, tmp_path: Path) -> Callable[[Callable[[list[Line]], None]], Path]:
     """A copy of the session that a function has changed."""
 
     def spoilt(change: Callable[[list[Line]], None]) -> Path:
         found = lines(session)
         change(found)
-        file = tmp_path / "spoilt.ndjson"
-        file.write_text("".join(json.dumps(line) + "\n" for line in found))
-        return file
+        return write(tmp_path / "spoilt.ndjson", found)
 
     return spoilt
 

@@ -1,35 +1,29 @@
-"""Random clients that trade and read everything, as a recording and as a journal."""
+"""Random clients that trade and read everything while every stream is open: as a recording and as
+a journal.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import random
-from collections.abc import Callable
-from io import BytesIO
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from random import Random
 
-from sim import load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.refusals import Refusal
-from sim.evidence.recording.files import RecordingFile
-from sim.evidence.recording.writer import RecordingWriter
 from sim.run.client.client import RpcError, Stream
-from tests.evidence.in_process import RecordedConnection, RecordedSimulation
-from tests.journeys import firm, key, order, quiet, retail_order
+from tests.evidence import fresh_session as fresh
+from tests.evidence.clients import BOOKS, POSITIONS, Clients, ask
+from tests.evidence.in_process import record
+from tests.journeys import account
 
+DROP_COPY = "DropCopyAPI.CreateDropCopySubscription"
 STREAMS = (
     ("OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()),
-    ("DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest()),
     (
         "DropCopyAPI.CreateTradeCaptureReportSubscription",
         wire.CreateTradeCaptureReportSubscriptionRequest(),
     ),
-    (
-        "DropCopyAPI.CreatePositionChangeSubscription",
-        wire.CreatePositionChangeSubscriptionRequest(),
-    ),
+    (POSITIONS, wire.CreatePositionChangeSubscriptionRequest()),
     ("PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest()),
 )
 SOCKETS = (
@@ -38,144 +32,69 @@ SOCKETS = (
 )
 
 
-class Crowd:
+class Crowd(fresh.Fresh):
     """Two participants of a firm and a retail trader, in one market of a scenario."""
 
-    def __init__(self, file: Path, seed: int, preset: str = "ideal", more: str = "") -> None:
-        self.draw = random.Random(seed)
-        scenario = load_scenario(f"name: crowd\nextends: quickstart\npreset: {preset}\n{more}")
-        self.simulation = RecordedSimulation(scenario, seed=seed, journal=BytesIO())
-        self.simulation.writer = RecordingWriter(
-            RecordingFile(file, {"exchange": "http://in-process"})
-        )
-        self.simulation.open_streams, self.simulation.held = {}, {}
-        self.world = world = RecordedConnection(self.simulation)
-        self.market = self.simulation.exchange.instruments.require(quiet(self.simulation).symbol)
-        partner = firm(self.simulation)
-        self.users = [user.name for user in partner.users[:2]]
-        self.rest = [world.exchange(partner, user) for user in self.users]
-        self.rpc = [world.rpc(partner, user) for user in self.users]
-        self.retail = world.retail(key(self.simulation))
-        self.mine: list[list[str]] = [[] for _ in self.users]
-        self.theirs: list[str] = []
-        self.streams: list[Stream] = []
+    def __init__(self, file: Path, seed: int, preset: str = "ideal") -> None:
+        scenario = f"name: crowd\nextends: quickstart\npreset: {preset}\n"
+        super().__init__(Clients(record(file, scenario, seed)), Random(seed))
+        self.simulation = self.clients.world.simulation
         self.copy: Stream | None = None
         self.follow()
 
     def follow(self) -> None:
         """Open every stream."""
-        for rpc in self.rpc:
-            for operation, request in STREAMS:
-                self._try(lambda rpc=rpc, o=operation, r=request: self._open(rpc, o, r))
-        books = wire.CreateMarketDataSubscriptionRequest(symbols=[self.market.symbol])
-        operation = "MarketDataSubscriptionAPI.CreateMarketDataSubscription"
-        self._try(lambda: self._open(self.rpc[0], operation, books))
+        symbols = [self.clients.market.symbol]
+        books = wire.CreateMarketDataSubscriptionRequest(symbols=symbols)
+        for operation, request in (*STREAMS, (BOOKS, books)):
+            self.opened(lambda o=operation, r=request: self.clients.rpc.stream(o, r))
+        self.resume()
+        world = self.clients.world
         for path, kinds in SOCKETS:
-            socket = self.world.web_socket(key(self.simulation), path)
+            socket = self.opened(lambda p=path: world.web_socket(self.clients.key, p))
             for kind in kinds:
-                asked: dict[str, Any] = {
-                    "requestId": kind,
-                    "subscriptionType": f"SUBSCRIPTION_TYPE_{kind}",
-                }
-                if kind != "ACCOUNT_BALANCE":
-                    asked["marketSlugs"] = [self.market.symbol]
-                if socket.end is None:
-                    socket.send(json.dumps({"subscribe": asked}).encode())
+                slugs = {} if kind == "ACCOUNT_BALANCE" else {"marketSlugs": symbols}
+                if socket is not None and socket.end is None:
+                    ask(socket, kind, kind, **slugs)
 
-    def _open(self, rpc: Any, operation: str, request: Any) -> None:
-        stream = rpc.stream(operation, request)
-        self.streams.append(stream)
-        if "CreateDropCopySubscription" in operation and rpc is self.rpc[0]:
-            self.copy = stream
-
-    def _try(self, act: Callable[[], object]) -> None:
-        with contextlib.suppress(RpcError, Refusal):
-            act()
-
-    # ---- one thing after the other
+    def resume(self) -> None:
+        """Open the drop copy, or close it and resume it."""
+        copy, frames = self.copy, self.copy.frames if self.copy else []
+        token = next((one.resume_token for one in reversed(frames) if one.resume_token), b"")
+        if copy is not None and copy.end is None:
+            copy.close()
+        self.wait("1s", "1m")
+        request = wire.CreateDropCopySubscriptionRequest(resume_token=token)
+        self.copy = self.opened(lambda: self.clients.rpc.stream(DROP_COPY, request))
 
     def go(self, steps: int) -> None:
         """Perform a number of random actions."""
-        acts = (
-            *(self.place,) * 6,
-            *(self.trade_retail,) * 4,
-            *(self.cancel, self.replace, self.cancel_retail),
-            *(self.look,) * 4,
-            *(self.wait,) * 5,
-            self.resume,
-        )
+        acts = (*(fresh.orders, fresh.retail, change) * 2, fresh.crosses, fresh.money, read)
         for _ in range(steps):
-            self._try(self.draw.choice(acts))
+            with suppress(RpcError, Refusal):
+                self.draw.choice(acts)(self)
+            if self.draw.random() < 0.2:
+                self.resume()
+            self.wait("10ms", "100ms", "1s", "3s", "1m")
 
-    def wait(self) -> None:
-        self.world.advance(self.draw.choice(("10ms", "100ms", "1s", "3s", "1m")))
 
-    def place(self) -> None:
-        who, side = self.draw.randrange(2), self.draw.choice(("buy", "sell"))
-        cents, contracts = self.draw.randint(45, 55), self.draw.randint(1, 9)
-        body = order(self.market, side, cents, contracts)
-        answer = self.rest[who].post("/v1/trading/orders", json=body)
-        if answer.status == 200:
-            self.mine[who].append(answer.json()["orderId"])
+def change(crowd: fresh.Fresh) -> None:
+    """An order that is replaced, and perhaps canceled."""
+    clients, draw, market = crowd.clients, crowd.draw, crowd.clients.market
+    named = {"symbol": market.symbol}
+    for client, side in ((clients.buyer, "buy"), (clients.seller, "sell")):
+        named["orderId"] = clients.order(client, side, draw.randint(45, 55), draw.randint(1, 9))
+        price, size = draw.randint(45, 55) * market.price_scale // 100, draw.randint(1, 12)
+        terms = {"price": str(price), "orderQty": str(size * market.qty_scale)}
+        client.post("/v1/trading/orders/replace", json=named | terms)
+        if draw.random() < 0.5:
+            client.post("/v1/trading/orders/cancel", json=named)
 
-    def trade_retail(self) -> None:
-        intent = self.draw.choice(("BUY_LONG", "SELL_LONG", "BUY_SHORT", "SELL_SHORT"))
-        cents, contracts = self.draw.randint(45, 55), self.draw.randint(1, 5)
-        body = retail_order(self.market, intent, cents, contracts)
-        answer = self.retail.post("/v1/orders", json=body)
-        if answer.status == 200:
-            self.theirs.append(answer.json()["id"])
 
-    def cancel(self) -> None:
-        who = self.draw.randrange(2)
-        if self.mine[who]:
-            body = {"orderId": self.draw.choice(self.mine[who]), "symbol": self.market.symbol}
-            self.rest[who].post("/v1/trading/orders/cancel", json=body)
-
-    def replace(self) -> None:
-        who = self.draw.randrange(2)
-        if self.mine[who]:
-            body = {
-                "orderId": self.draw.choice(self.mine[who]),
-                "symbol": self.market.symbol,
-                "price": str(self.draw.randint(45, 55) * self.market.price_scale // 100),
-                "orderQty": str(self.draw.randint(1, 12) * self.market.qty_scale),
-            }
-            self.rest[who].post("/v1/trading/orders/replace", json=body)
-
-    def cancel_retail(self) -> None:
-        if self.theirs:
-            path = f"/v1/order/{self.draw.choice(self.theirs)}/cancel"
-            self.retail.post(path, json={"marketSlug": self.market.symbol})
-
-    def look(self) -> None:
-        """Read something at random."""
-        who, symbol = self.draw.randrange(2), self.market.symbol
-        rest = self.rest[who]
-        account = self.simulation.world.parties.user(self.users[who]).account  # type: ignore[union-attr]
-        questions: tuple[Callable[[], object], ...] = (
-            lambda: rest.get("/v1/trading/orders/open"),
-            lambda: rest.get(f"/v1/orderbook/{symbol}"),
-            lambda: rest.get("/v1/positions", params={"name": account}),
-            lambda: rest.get("/v1/positions/ledger", params={"account": account}),
-            lambda: rest.get("/v1/funding/balance-ledger", params={"account": account}),
-            lambda: rest.post("/v1/report/orders/search", json={"symbol": symbol}),
-            lambda: rest.post("/v1/report/executions/search", json={"symbol": symbol}),
-            lambda: rest.post("/v1/report/trades/search", json={"symbol": symbol}),
-            lambda: self.retail.get("/v1/orders/open"),
-            lambda: self.retail.get(f"/v1/markets/{symbol}/book"),
-            lambda: self.retail.get("/v1/portfolio/positions"),
-            lambda: self.retail.get("/v1/portfolio/activities"),
-        )
-        self.draw.choice(questions)()
-
-    def resume(self) -> None:
-        """Close the drop copy and resume it."""
-        copy = self.copy
-        if copy is None or copy.end is not None:
-            return
-        token = next((one.resume_token for one in reversed(copy.frames) if one.resume_token), b"")
-        copy.close()
-        request = wire.CreateDropCopySubscriptionRequest(resume_token=token)
-        self.wait()
-        self.copy = self.rpc[0].stream("DropCopyAPI.CreateDropCopySubscription", request)
+def read(crowd: fresh.Fresh) -> None:
+    """Ledgers and reports."""
+    clients, symbol = crowd.clients, {"symbol": crowd.clients.market.symbol}
+    for kind in ("orders", "executions", "trades"):
+        clients.buyer.post(f"/v1/report/{kind}/search", json=symbol)
+    clients.buyer.get("/v1/positions/ledger", params={"account": account(clients.world)})
+    clients.retail.get(f"/v1/markets/{clients.market.symbol}/book")

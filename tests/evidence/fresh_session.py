@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 
 from sim.api.codecs.codecs import protobuf_encoder
 from sim.contract.messages import exchange_v1 as wire
+from sim.core.model.enums import InstrumentState
 from sim.run.client.client import RpcError, Stream
-from tests.evidence.wide_session import ADA, BOOKS, POSITIONS, TALKS, Clients, ask, told
-from tests.journeys import PERSON, firm, order, retail_order
+from tests.evidence.clients import ADA, BOOKS, POSITIONS, TALKS, Clients, Part, ask, told
+from tests.journeys import PERSON, firm, in_state, order, retail_order
 
 Act: TypeAlias = Callable[["Fresh"], None]
 
@@ -41,6 +42,13 @@ class Fresh:
             self.streams.append(open_one())
             return self.streams[-1]
         return None
+
+    def close(self) -> None:
+        """Close every stream that is open."""
+        for stream in self.streams:
+            if stream.end is None:
+                stream.close()
+                self.clients.world.advance("1s")
 
 
 def orders(fresh: Fresh) -> None:
@@ -321,6 +329,60 @@ ACTS: tuple[Act, ...] = (
 )
 
 
+def in_order(*acts: Act, number: int = 1) -> Part:
+    """Return a session of these actions."""
+
+    def act(clients: Clients) -> None:
+        fresh = Fresh(clients, Random(number))
+        for one in acts:
+            one(fresh)
+        fresh.close()
+
+    return act
+
+
+def _read(clients: Clients) -> None:
+    gateway, sim = clients.world.gateway, clients.world.simulation
+    for path in (
+        "/v1/markets?limit=2",
+        f"/v1/market/slug/{clients.market.symbol}",
+        "/v1/events?limit=2",
+        "/v1/markets?limit=1&orderBy=volumee",
+        "/v1/partners/sportradar/events/x",
+    ):
+        gateway.get(path)
+    closed = in_state(sim, InstrumentState.PENDING)
+    clients.partner.get(f"/v1/orderbook/{closed.symbol}")
+    clients.partner.get(f"/v1/orderbook/{clients.symbols[0]}?depth=50")
+    clients.retail.get("/v1/portfolio/positions")
+    clients.retail.get("/v1/portfolio/activities?sortOrder=SORT_ORDER_ASCENDING&limit=2")
+    clients.partner.get("/v1/users")
+    clients.partner.get("/v1/funding/accounts")
+
+
+def _late(clients: Clients) -> None:
+    """Behaviour that is visible only after hours."""
+    for wait in ("30m", "2h"):
+        clients.world.advance(wait)
+        clients.partner.get("/v1/kyc/status?external_id=surface-1")
+        clients.partner.get("/v1/kyc/status?external_id=papers")
+        clients.buyer.get("/v1/trading/orders/open")
+        clients.retail.get("/v1/orders/open")
+        clients.world.gateway.get(f"/v1/market/slug/{clients.market.symbol}")
+
+
+# A session that reveals most assumptions.
+PARTS: dict[str, Part] = {
+    "read": _read,
+    "enter": in_order(orders, odd_orders, crosses, retail),
+    "verify": in_order(people, codes, tokens),
+    "report": in_order(statistics),
+    "quote": in_order(quotes),
+    "stream": in_order(grpc_streams, sockets),
+    "late": _late,
+}
+
+
 def drawn(number: int, acts: tuple[Act, ...] = ACTS, at_most: int = 99) -> Callable[[Any], None]:
     """Return the session of a number: most actions, in random order."""
 
@@ -330,9 +392,6 @@ def drawn(number: int, acts: tuple[Act, ...] = ACTS, at_most: int = 99) -> Calla
         for one in chosen:
             one(fresh)
             fresh.wait("1s", "2s", "30s")
-        for stream in fresh.streams:
-            if stream.end is None:
-                stream.close()
-                clients.world.advance("1s")
+        fresh.close()
 
     return act

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
-
-from msgspec import json
 
 from sim import Simulation, load_scenario
 from sim.api.pipeline.inputs import Close, Effect, Outcome, Reply, Resolve, Send
@@ -119,13 +118,13 @@ class RecordedSimulation(Simulation):
         self._frame(_plane(method), client, number, method, "client", message)
         return super().frame(stream, message)
 
-    def hangup(self, stream: int) -> Outcome:
+    def hangup(self, stream: int, *, slow: bool = False) -> Outcome:
         """A client that ends its stream."""
         if stream in self.open_streams:
             method, client, number = self.open_streams.pop(stream)
             ended = {"from": "client", "code": None, "reason": "cancelled"}
             self.writer.close(_plane(method), client, number, ended)
-        return super().hangup(stream)
+        return super().hangup(stream, slow=slow)
 
     def told(self, effects: list[Effect]) -> None:
         """Write what came of an input."""
@@ -174,11 +173,6 @@ def record(
     file: Path, scenario: str = "quickstart", seed: int = 7, **rest: Any
 ) -> RecordedConnection:
     """Clients of a scenario whose calls are written to a file."""
-    simulation = RecordedSimulation(load_scenario(scenario, **rest), seed=seed)
+    simulation = RecordedSimulation(load_scenario(scenario, **rest), seed=seed, journal=BytesIO())
     simulation.begin_recording(file)
     return RecordedConnection(simulation)
-
-
-def lines(file: Path) -> list[dict[str, Any]]:
-    """Every line of a recording."""
-    return [json.decode(line) for line in file.read_bytes().splitlines()]

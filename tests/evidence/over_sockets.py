@@ -1,5 +1,5 @@
 """Clients like those of `sim.run.client.client`, over real sockets: `sim serve` and `sim record` run
-as separate processes, and all calls of `Clients` (`wide_session.py`) pass through both.
+as separate processes, and all calls of `Clients` (`clients.py`) pass through both.
 
 A second simulation of the scenario in this process provides symbols, firms and keys. It handles no
 requests.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from queue import SimpleQueue
@@ -19,6 +19,7 @@ from urllib.parse import urlencode, urlsplit
 
 import grpc
 from msgspec import json
+from msgspec.json import encode
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect as open_web_socket
 
@@ -27,8 +28,8 @@ from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.kernel.instants import parse_instant
 from sim.run.client.client import Connection, Http, RpcError
 from sim.testing.control import Control
-from tests.evidence.wide_session import Clients, Part, base, variant
-from tests.server.processes import Process
+from tests.evidence.clients import Clients, Part, base, variant
+from tests.kit.processes import Process
 
 _SETTLED = 0.05  # seconds without a frame after which no further frame is expected
 
@@ -62,16 +63,12 @@ class SocketHttp(Http):
         if form is not None:
             content, kind = urlencode(form).encode(), "application/x-www-form-urlencoded"
         elif json is not None:
-            content = _encoded(json)
+            content = encode(json)
         if params:
             path += ("&" if "?" in path else "?") + urlencode(params)
         self._connection.request(verb, path, content or None, {"content-type": kind, **headers})
         answer = self._connection.getresponse()
         return SocketAnswer(answer.status, answer.read())
-
-
-def _encoded(value: Any) -> bytes:
-    return json.encode(value)
 
 
 class SocketStream:
@@ -219,36 +216,31 @@ def planted_over_sockets(
     settings: dict[str, dict[str, str]],
     seed: int = 7,
     parts: Sequence[Part] = (),
-    clock: str = "autojump",
 ) -> Path:
-    """Record a session of a served variant, as `wide_session.planted` does without sockets."""
-    file, served = folder / f"{name}.ndjson", variant(folder, name, settings)
-    with recorded_over_sockets(folder, str(base(folder)), served, seed, file, clock) as world:
+    """Record a session of a served variant, as `clients.planted` does without sockets."""
+    file, scenario, served = (
+        folder / f"{name}.ndjson",
+        base(folder),
+        variant(folder, name, settings),
+    )
+    for verb in ("serve", "record"):
+        (folder / verb).mkdir()
+    options = ("--seed", str(seed), "--clock", "autojump", "--port-base", "0", "--quiet")
+    exchange = Process(folder / "serve", "serve", served, *options)
+    at = exchange.ready
+    planes = ("gateway", "retail", "exchange", "auth", "grpc")
+    upstream = [text for plane in planes for text in (f"--{plane}", at[plane])]
+    recorder = Process(
+        *(folder / "record", "record", "--to", str(file), "--port-base", "0"), *upstream
+    )
+    twin, audience = Simulation(load_scenario(str(scenario)), seed=seed), at["firms"][0]["audience"]
+    try:
+        world = SocketConnection(twin, recorder.ready, Control(at["control"]), audience)
         clients = Clients(world)
         for part in parts:
             part(clients)
         world.settle()
-    return file
-
-
-@contextmanager
-def recorded_over_sockets(
-    folder: Path, scenario: str, served: str, seed: int, to: Path, clock: str = "autojump"
-) -> Iterator[SocketConnection]:
-    """Return clients of a scenario that is served and recorded; its twin loads `scenario`."""
-    ours, theirs = folder / "serve", folder / "record"
-    ours.mkdir()
-    theirs.mkdir()
-    options = ("--seed", str(seed), "--clock", clock, "--port-base", "0", "--quiet")
-    exchange = Process(ours, "serve", served, *options)
-    planes = ("gateway", "retail", "exchange", "auth", "grpc")
-    at = exchange.ready
-    upstream = [text for plane in planes for text in (f"--{plane}", at[plane])]
-    recorder = Process(theirs, "record", "--to", str(to), "--port-base", "0", *upstream)
-    twin = Simulation(load_scenario(scenario), seed=seed)
-    try:
-        audience = at["firms"][0]["audience"]
-        yield SocketConnection(twin, recorder.ready, Control(at["control"]), audience)
     finally:
         recorder.end(2)
         exchange.end(2)
+    return file

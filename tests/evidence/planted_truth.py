@@ -22,15 +22,16 @@ from msgspec import json
 
 from sim.cli.main import main as sim
 from sim.core.catalogue.assumptions import catalogue
-from sim.evidence.compare.inference.not_exercised import SIGNED
-from sim.evidence.compare.inference.outcome import Decisions, Setting, change
-from sim.evidence.compare.inference.session import TrialSession
+from sim.evidence.infer.outcome import Decisions, Setting, TrialOutcome, change
+from sim.evidence.infer.session import TrialSession
+from sim.evidence.infer.verdict import SIGNED
 from sim.evidence.recording.reading import read_recording
 from sim.run.loader.load import load_scenario
 from tests.evidence import fresh_session as fresh
+from tests.evidence.clients import Clients, base, planted
+from tests.evidence.conftest import settings_of
 from tests.evidence.in_process import record
 from tests.evidence.over_sockets import planted_over_sockets
-from tests.evidence.wide_session import Clients, base, planted
 
 _SPANS = ("2s", "5s", "12s", "40s", "90s", "4m", "15m", "2h")
 _NUMBERS = (1, 2, 3, 5, 7, 20, 250, 480, 900)
@@ -73,19 +74,13 @@ HEAD = (
 def drawn_set(number: int, folder: Path, sockets: bool = False) -> Row:
     """Plant, record, infer and judge the set of a number."""
     seed, act = 50 + number, fresh.drawn(number, at_most=_ACTS)
-    values, quirks = _plan(number, folder, act, seed)
-    settings = {"assumptions": values, "quirks": quirks}
+    values = _plan(number, folder, act, seed)
     make = planted_over_sockets if sockets else planted
-    file = make(folder, "variant", settings, seed=seed, parts=(act,))
-    exercised = _exercised(file, str(base(folder)), seed, values, quirks)
-    out = folder / "verdicts.json"
-    with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-        sim(["infer", str(file), "--scenario", str(base(folder)), "--json", str(out)])
-    found: dict[str, Any] = json.decode(out.read_bytes())
-    return _judged(number, values | quirks, exercised, found["assumptions"] | found["quirks"])
+    file = make(folder, "variant", settings_of(values), seed=seed, parts=(act,))
+    return judged(number, file, str(base(folder)), seed, values)
 
 
-def _plan(number: int, folder: Path, act: Any, seed: int) -> tuple[dict[str, str], dict[str, str]]:
+def _plan(number: int, folder: Path, act: Any, seed: int) -> dict[str, str]:
     """Values that the session asks for and that are not ours."""
     clients = Clients(record(folder / "asks.ndjson", str(base(folder)), seed))
     asked = clients.world.simulation.exchange.ctx.assumptions.watch()
@@ -106,31 +101,31 @@ def _plan(number: int, folder: Path, act: Any, seed: int) -> tuple[dict[str, str
                 values[name] = value
         except ValueError:
             continue
-    return values, {name: draw.choice(_QUIRKS[name]) for name in draw.sample(sorted(_QUIRKS), 3)}
+    odds = {name: draw.choice(_QUIRKS[name]) for name in draw.sample(sorted(_QUIRKS), 3)}
+    return values | odds
 
 
-def _exercised(
-    file: Path, scenario: str, seed: int, values: dict[str, str], quirks: dict[str, str]
-) -> list[str]:
+def _exercised(file: Path, scenario: str, seed: int, values: dict[str, str]) -> list[str]:
     session = TrialSession(load_scenario(scenario), seed, list(read_recording(file).entries))
-    decided = {name: Decisions(odds != "never") for name, odds in quirks.items()}
-    truth = session.trial_of(Setting(values, decided))
-    seen = []
-    for left in (*values, *quirks):
-        other = Setting(
-            {name: value for name, value in values.items() if name != left},
-            {name: value for name, value in decided.items() if name != left},
-        )
-        if change(truth, session.trial_of(other)).touched:
-            seen.append(left)
-    return seen
+
+    def trial_without(left: str = "") -> TrialOutcome:
+        settings = settings_of({name: value for name, value in values.items() if name != left})
+        quirks = {name: Decisions(odds != "never") for name, odds in settings["quirks"].items()}
+        return session.trial_of(Setting(settings["assumptions"], quirks))
+
+    truth = trial_without()
+    return [name for name in values if change(truth, trial_without(name)).touched]
 
 
-def _judged(
-    number: int, values: dict[str, str], exercised: list[str], found: dict[str, Any]
-) -> Row:
+def judged(number: int, file: Path, scenario: str, seed: int, values: dict[str, str]) -> Row:
+    """Infer, and judge what is named of the values that were planted."""
+    exercised, out = _exercised(file, scenario, seed, values), file.with_suffix(".json")
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        sim(["infer", str(file), "--scenario", scenario, "--json", str(out)])
+    document: dict[str, Any] = json.decode(out.read_bytes())
+    found = document["assumptions"] | document["quirks"]
     refuted = [name for name, one in found.items() if one["verdict"] == "refuted"]
-    fits = {name for name, value in values.items() if allows(found[name], name, value)}
+    fits = {name for name, value in values.items() if _allows(found[name], name, value)}
     rivals = {other for one in found.values() for other in one.get("or", ())}
     right = [name for name in exercised if name in refuted and name in fits]
     undecided = [
@@ -145,7 +140,7 @@ def _judged(
     return Row(number, values, exercised, right, undecided, missed, wrong, false)
 
 
-def allows(one: dict[str, Any], name: str, value: str) -> bool:
+def _allows(one: dict[str, Any], name: str, value: str) -> bool:
     """Whether a verdict allows a value."""
     if any(str(fits).lower() == value.lower() for fits in one["consistent"]):
         return True

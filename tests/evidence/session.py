@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.run.client.client import Connection
+from tests.evidence.clients import ask
 from tests.evidence.in_process import record
 from tests.journeys import PERSON, firm, key, order, quiet, retail_order, rpc_trader, trader
 
@@ -26,10 +27,8 @@ def act(world: Connection) -> None:
     )
     private = world.web_socket(key(world.simulation), "/v1/ws/private")
     markets = world.web_socket(key(world.simulation), "/v1/ws/markets")
-    asked = {"requestId": "orders", "subscriptionType": "SUBSCRIPTION_TYPE_ORDER"}
-    private.send(json.dumps({"subscribe": asked}).encode())
-    asked = {"requestId": "book", "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA"}
-    markets.send(json.dumps({"subscribe": asked | {"marketSlugs": [symbol]}}).encode())
+    ask(private, "orders", "ORDER")
+    ask(markets, "book", "MARKET_DATA", marketSlugs=[symbol])
     world.advance("2s")
     placed = retail.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 5)).json()
     exchange.post("/v1/trading/orders", json=order(instrument, "buy", 35, 3, clordId="mine-1"))

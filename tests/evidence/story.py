@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
+
+from tests.evidence.lines import write
 
 SYMBOL = "aec-nfl-dal-phi-2026-09-10"
 ACCOUNT = "firms/atlas-fcm/accounts/8f3a61c4"
@@ -175,22 +176,21 @@ class Story:
         now = at(self.second)
         return self._add("grpc", request=request, answer={"status": 0, "body": body, "now": now})
 
+    def _open(self, opened: dict[str, str], body: Any, **by: str) -> int:
+        self.streams += 1
+        self._add(stream=self.streams, opened=opened, **by)
+        self._add(stream=self.streams, frame={"from": "client", "body": body}, **by)
+        return self.streams
+
     def stream(self, rpc: str, asked: Any | None = None) -> int:
         """Open a gRPC stream; its number."""
-        self.streams += 1
-        self._add("grpc", stream=self.streams, opened={"rpc": f"/exchange.v1.{rpc}"})
-        body = asked or {}
-        self._add("grpc", stream=self.streams, frame={"from": "client", "body": body})
-        return self.streams
+        return self._open({"rpc": f"/exchange.v1.{rpc}"}, asked or {}, plane="grpc")
 
     def socket(self, client: str, kind: str) -> int:
         """Open a private retail socket and subscribe; its number."""
-        self.streams += 1
-        self._add("retail", client=client, stream=self.streams, opened={"path": "/v1/ws/private"})
         asked = {"requestId": "r1", "subscriptionType": f"SUBSCRIPTION_TYPE_{kind}"}
-        frame = {"from": "client", "body": {"subscribe": asked}}
-        self._add("retail", client=client, stream=self.streams, frame=frame)
-        return self.streams
+        opened = {"path": "/v1/ws/private"}
+        return self._open(opened, {"subscribe": asked}, plane="retail", client=client)
 
     def frame(self, stream: int, body: Any, plane: str = "grpc", client: str = "c-1") -> int:
         """A message of the service on a stream."""
@@ -199,6 +199,4 @@ class Story:
 
     def write(self, file: Path) -> Path:
         """The recording."""
-        lines = [{"recording": 1, "started": at(0), "upstream": {}}, *self.lines]
-        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return file
+        return write(file, [{"recording": 1, "started": at(0), "upstream": {}}, *self.lines])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +10,33 @@ import pytest
 from sim.evidence.compare import chance
 from sim.evidence.compare import compare as comparing
 from tests.evidence import fresh_session as fresh
+from tests.evidence.clients import Clients, base, planted
 from tests.evidence.conftest import Compare, differences
-from tests.evidence.in_process import lines
-from tests.evidence.wide_session import PARTS, base, planted
+from tests.evidence.lines import ABSENT, called, frames, lines, put, write
 
 SEED = 3
+
+
+def searches(clients: Clients) -> None:
+    """Searches without a filter, which time out now and then."""
+    for _ in range(6):
+        clients.buyer.post("/v1/report/trades/search", json={})
+        clients.world.advance("30s")
 
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A session of all surfaces, with new accounts and searches that may time out."""
     folder = tmp_path_factory.mktemp("chance")
-    return planted(folder, "wide", {}, seed=SEED, parts=(*PARTS.values(), fresh.drawn(SEED)))
+    parts = (*fresh.PARTS.values(), searches, fresh.drawn(SEED))
+    return planted(folder, "wide", {}, seed=SEED, parts=parts)
 
 
 @pytest.fixture(scope="module")
 def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A session with orders and streams."""
     folder = tmp_path_factory.mktemp("short")
-    parts = [PARTS[name] for name in ("enter", "stream", "subscribe")]
+    parts = [fresh.PARTS[name] for name in ("enter", "stream")]
     return planted(folder, "short", {}, seed=SEED, parts=parts)
 
 
@@ -38,17 +45,10 @@ def spoilt(session: Path, tmp_path: Path) -> Any:
     """A copy of the session in which the answer of a line was changed."""
 
     def spoil(path: str, status: int, change: Any) -> tuple[Path, int]:
-        found = lines(session)
-        line = next(
-            one
-            for one in found
-            if one.get("request", {}).get("path", "").startswith(path)
-            and one["answer"]["status"] == status
-        )
-        change(line["answer"])
-        file = tmp_path / "spoilt.ndjson"
-        file.write_text("".join(json.dumps(one) + "\n" for one in found))
-        return file, line["n"]
+        rows = lines(session)
+        row = called(rows, path, status)
+        change(row["answer"])
+        return write(tmp_path / "spoilt.ndjson", rows), row["n"]
 
     return spoil
 
@@ -72,11 +72,11 @@ def test_an_interrupt_while_chance_is_weighed_leaves_a_warning(
 ) -> None:
     replayed, seeds = chance._replayed, []
 
-    def interrupted(streams: Any, decided: Any, seed: int, **more: Any) -> Any:
-        seeds.append(seed)
+    def interrupted(streams: Any, variant: Any) -> Any:
+        seeds.append(variant.seed)
         if len(seeds) == 4:
             raise KeyboardInterrupt
-        return replayed(streams, decided, seed, **more)
+        return replayed(streams, variant)
 
     monkeypatch.setattr(chance, "_replayed", interrupted)
     code, found = compare(session, "--scenario", scenario(session), "--seed", "103")
@@ -131,39 +131,24 @@ def test_what_no_luck_explains_differs_with_every_seed(
     assert (code, told) == (1, [(n, "answer.body.order.price.value")])
 
 
-def frame_lines(found: list[dict[str, Any]], holding: str) -> list[dict[str, Any]]:
-    """Frames of the service that have this in their text."""
-    sent = [one for one in found if one.get("frame", {}).get("from") == "service"]
-    return [one for one in sent if holding in json.dumps(one["frame"]["body"])]
-
-
-def renamed(body: dict[str, Any]) -> str:
-    order = body["orderSubscriptionUpdate"]["execution"]["order"]
-    order["stateX"] = order.pop("state")
-    return "frame.body.orderSubscriptionUpdate.execution.order.stateX"
-
-
-def moved_decimal(body: dict[str, Any]) -> str:
-    body["orderSubscriptionUpdate"]["execution"]["order"]["price"]["value"] = "0.041"
-    return "frame.body.orderSubscriptionUpdate.execution.order.price.value"
-
-
-def misspelt(body: dict[str, Any]) -> str:
-    body["orderSubscriptionUpdate"]["execution"]["order"]["side"] = "ORDER_SIDE_BYU"
-    return "frame.body.orderSubscriptionUpdate.execution.order.side"
+ORDER = "frame.body.orderSubscriptionUpdate.execution.order"
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [SEED, 103])
-@pytest.mark.parametrize("change", [renamed, moved_decimal, misspelt])
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [("stateX", "ORDER_STATE_NEW"), ("price.value", "0.041"), ("side", "ORDER_SIDE_BYU")],
+)
 def test_what_is_wrong_in_a_frame_is_found_with_every_seed(
-    change: Any, seed: int, short: Path, tmp_path: Path, compare: Compare
+    member: str, value: str, seed: int, short: Path, tmp_path: Path, compare: Compare
 ) -> None:
-    found = lines(short)
-    line = frame_lines(found, "orderSubscriptionUpdate")[1]
-    where = change(line["frame"]["body"])
-    file = tmp_path / "spoilt.ndjson"
-    file.write_text("".join(json.dumps(one) + "\n" for one in found))
+    found, where = lines(short), f"{ORDER}.{member}"
+    line = frames(found, "orderSubscriptionUpdate")[1]
+    if member == "stateX":  # a field is renamed
+        put(line, f"{ORDER}.state", ABSENT)
+    put(line, where, value)
+    file = write(tmp_path / "spoilt.ndjson", found)
     code, document = compare(file, "--scenario", scenario(short), "--seed", str(seed))
     told = {(one["n"], one["where"]) for _, one in differences(document)}
     assert code == 1
@@ -178,8 +163,7 @@ def test_a_frame_that_is_missing_is_found_with_every_seed(
     holding: str, seed: int, short: Path, tmp_path: Path, compare: Compare
 ) -> None:
     found = lines(short)
-    found.remove(frame_lines(found, holding)[-1])
-    file = tmp_path / "spoilt.ndjson"
-    file.write_text("".join(json.dumps(one) + "\n" for one in found))
+    found.remove(frames(found, holding)[-1])
+    file = write(tmp_path / "spoilt.ndjson", found)
     code, document = compare(file, "--scenario", scenario(short), "--seed", str(seed))
     assert (code, [one["kind"] for _, one in differences(document)]) == (1, ["missing frame"])

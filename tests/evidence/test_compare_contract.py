@@ -4,187 +4,77 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sim.cli.main import main
 from tests.evidence.conftest import differences
-from tests.evidence.in_process import lines, record
+from tests.evidence.in_process import record
+from tests.evidence.lines import Change, Line, called, in_report, lines, put, write
 from tests.evidence.session import recorded
 
-ORDER = "RetailOrdersAPI.GetOrder"
 GRPC_BOOK = "OrderBookAPI.GetOrderBook"
+GET_ORDER, GET_BOOK, LEDGER = "/v1/order/", "/v1/markets/", "/v1/funding/balance-ledger/download"
 
 
-def answer(found: list[dict[str, Any]], path: str, status: int = 200) -> dict[str, Any]:
-    """The answer to the first call of a path that begins so."""
-    calls = [line for line in found if "request" in line]
-    return next(
-        line["answer"]
-        for line in calls
-        if line["request"]["path"].startswith(path) and line["answer"]["status"] == status
-    )
+def renamed(row: Line) -> None:
+    """An order whose average price has another name."""
+    order = row["answer"]["body"]["order"]
+    order["averagePx"] = order.pop("avgPx")
 
 
-def frame(found: list[dict[str, Any]], member: str) -> dict[str, Any]:
-    """The body of the first frame of the service with a member."""
-    return next(
-        line["frame"]["body"]
-        for line in found
-        if line.get("frame", {}).get("from") == "service" and member in line["frame"]["body"]
-    )
-
-
-def order(found: list[dict[str, Any]]) -> dict[str, Any]:
-    return answer(found, "/v1/order/")["body"]["order"]  # type: ignore[no-any-return]
-
-
-def csv_line(found: list[dict[str, Any]], path: str, old: str, new: str) -> None:
-    """Another word in a report, where it comes first."""
-    told = answer(found, path)
-    text = json.dumps(told["body"])
-    assert old in text, text
-    told["body"] = json.loads(text.replace(old, new, 1))
-
-
-def renamed(found: list[dict[str, Any]]) -> None:
-    order(found)["averagePx"] = order(found).pop("avgPx")
-
-
-# What is changed, and where that is told: operation, place, kind.
-CHANGES: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str, str, str]] = {
-    "a field is renamed": (renamed, ORDER, "answer.body.order.avgPx", "missing name"),
-    "its new name": (renamed, ORDER, "answer.body.order.averagePx", "unknown name"),
-    "a number is text": (
-        lambda found: order(found).update(quantity="5"),
-        ORDER,
-        "answer.body.order.quantity",
-        "type",
+CHANGES = {
+    "a field is renamed": Change(GET_ORDER, "answer.body.order.avgPx", "missing name", renamed),
+    "its new name": Change(GET_ORDER, "answer.body.order.averagePx", "unknown name", renamed),
+    "a number is text": Change(GET_ORDER, "answer.body.order.quantity", "type", "5"),
+    "a misspelt enum": Change(GET_ORDER, "answer.body.order.state", "enum", "ORDER_STATE_OPEN"),
+    "an instant without zone": Change(
+        GET_ORDER, "answer.body.order.createTime", "format", "2026-09-08 18:00:02"
     ),
-    "a misspelt enum": (
-        lambda found: order(found).update(state="ORDER_STATE_OPEN"),
-        ORDER,
-        "answer.body.order.state",
-        "enum",
+    "null for absent": Change(
+        "/v1/account/balances", "answer.body.balances[0].lastUpdated", "missing name"
     ),
-    "an instant without zone": (
-        lambda found: order(found).update(createTime="2026-09-08 18:00:02"),
-        ORDER,
-        "answer.body.order.createTime",
-        "format",
+    "absent for null": Change(GET_BOOK, "answer.body.marketData.stats.highPx", "null", None),
+    "another good status": Change(GET_ORDER, "answer.status", "status", 201),
+    "a failure with a good body": Change(GET_ORDER, "answer.status", "status", 500),
+    "a status that is not that of its body": Change(
+        "/v1/trading/orders", "answer.status", "status", 403, status=400
     ),
-    "null for absent": (
-        lambda found: answer(found, "/v1/account/balances")["body"]["balances"][0].pop(
-            "lastUpdated"
-        ),
-        "RetailAccountAPI.GetBalances",
-        "answer.body.balances[0].lastUpdated",
-        "missing name",
+    "a refusal in the form of another plane": Change(
+        *(GET_ORDER, "answer.body.status", "error form"),
+        *({"code": 5, "message": "unknown order", "details": []}, "answer.body", 404),
     ),
-    "absent for null": (
-        lambda found: answer(found, "/v1/markets/")["body"]["marketData"]["stats"].update(
-            highPx=None
-        ),
-        "RetailMarketDataAPI.GetBook",
-        "answer.body.marketData.stats.highPx",
-        "null",
+    "another content type": Change(GET_ORDER, "answer.headers.content-type", "header", "text/html"),
+    "a frame of a socket": Change("marketData", "frame.body.marketData.state", "enum", "OPEN"),
+    "a message of a gRPC stream": Change(
+        "update", "frame.body.update.executions[0].lastShares", "type", 2
     ),
-    "another good status": (
-        lambda found: answer(found, "/v1/order/").update(status=201),
-        ORDER,
-        "answer.status",
-        "status",
+    "an answer of gRPC": Change(
+        "/exchange.v1.OrderBook", "answer.body.bids[0].px", "format", "x", status=0
     ),
-    "a failure with a good body": (
-        lambda found: answer(found, "/v1/order/").update(status=500),
-        ORDER,
-        "answer.status",
-        "status",
+    "two decimals for four": Change(GET_ORDER, "answer.body.order.avgPx.value", "format", "0.00"),
+    "a decimal moved behind a leading zero": Change(
+        GET_ORDER, "answer.body.order.avgPx.value", "format", "03.7000"
     ),
-    "a status that is not that of its body": (
-        lambda found: answer(found, "/v1/trading/orders", 400).update(status=403),
-        "OrderEntryAPI.InsertOrder",
-        "answer.status",
-        "status",
+    "a padded quantity of a book": Change(
+        *(GET_BOOK, "answer.body.marketData.bids[0].px.value", "format"),
+        [{"px": {"value": "0.40", "currency": "USD"}, "qty": "5.0000"}],
+        "answer.body.marketData.bids",
     ),
-    "a refusal in the form of another plane": (
-        lambda found: answer(found, "/v1/order/", 404).update(
-            body={"code": 5, "message": "unknown order", "details": []}
-        ),
-        ORDER,
-        "answer.body.status",
-        "error form",
+    "a state in a line of CSV": Change(
+        *("/v1/report/orders/csv", "answer.body[0].state", "format"),
+        in_report("ORDER_STATE_", "STATE_"),
     ),
-    "another content type": (
-        lambda found: answer(found, "/v1/order/")["headers"].update({"content-type": "text/html"}),
-        ORDER,
-        "answer.headers.content-type",
-        "header",
+    "an instant in a line of CSV": Change(
+        LEDGER, "answer.body[0].update_time", "format", in_report("T18:00:00Z", " 18h")
     ),
-    "a frame of a socket": (
-        lambda found: frame(found, "marketData")["marketData"].update(state="OPEN"),
-        "RetailStreamsAPI.MarketsStream",
-        "frame.body.marketData.state",
-        "enum",
+    "a column of CSV": Change(
+        *("/v1/report/trades/csv", "answer.body.trade_link_id", "missing name"),
+        in_report("trade_link_id", "link"),
     ),
-    "a message of a gRPC stream": (
-        lambda found: frame(found, "update")["update"]["executions"][0].update(lastShares=2),
-        "OrderEntryAPI.CreateOrderSubscription",
-        "frame.body.update.executions[0].lastShares",
-        "type",
-    ),
-    "an answer of gRPC": (
-        lambda found: answer(found, "/exchange.v1.OrderBook", 0)["body"]["bids"][0].update(px="x"),
-        GRPC_BOOK,
-        "answer.body.bids[0].px",
-        "format",
-    ),
-    "two decimals for four": (
-        lambda found: order(found)["avgPx"].update(value="0.00"),
-        ORDER,
-        "answer.body.order.avgPx.value",
-        "format",
-    ),
-    "a decimal moved behind a leading zero": (
-        lambda found: order(found)["avgPx"].update(value="03.7000"),
-        ORDER,
-        "answer.body.order.avgPx.value",
-        "format",
-    ),
-    "a padded quantity of a book": (
-        lambda found: answer(found, "/v1/markets/")["body"]["marketData"].update(
-            bids=[{"px": {"value": "0.40", "currency": "USD"}, "qty": "5.0000"}]
-        ),
-        "RetailMarketDataAPI.GetBook",
-        "answer.body.marketData.bids[0].px.value",
-        "format",
-    ),
-    "a state in a line of CSV": (
-        lambda found: csv_line(found, "/v1/report/orders/csv", "ORDER_STATE_", "STATE_"),
-        "ReportAPI.DownloadOrders",
-        "answer.body[0].state",
-        "format",
-    ),
-    "an instant in a line of CSV": (
-        lambda found: csv_line(found, "/v1/funding/balance-ledger/download", "T18:00:00Z", " 18h"),
-        "FundingAPI.DownloadBalanceLedger",
-        "answer.body[0].update_time",
-        "format",
-    ),
-    "a column of CSV": (
-        lambda found: csv_line(found, "/v1/report/trades/csv", "trade_link_id", "link"),
-        "ReportAPI.DownloadTrades",
-        "answer.body.trade_link_id",
-        "missing name",
-    ),
-    "a token": (
-        lambda found: answer(found, "/oauth/token")["body"].update(expires_in="180"),
-        "TokenIssuerAPI.IssueToken",
-        "answer.body.expires_in",
-        "type",
-    ),
+    "a token": Change("/oauth/token", "answer.body.expires_in", "type", "180"),
 }
 
 
@@ -198,31 +88,26 @@ def test_what_we_record_of_ourselves_differs_in_nothing(session, compare):
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_one_change_is_found_at_its_place_and_is_the_recordings(change, spoil, compare):
-    spoilt, operation, where, kind = CHANGES[change]
-    code, found = compare(spoil(spoilt))
+    change = CHANGES[change]
+    code, found = compare(spoil(change.make))
     told = [(name, one["where"], one["kind"], one["culprit"]) for name, one in differences(found)]
-    assert (operation, where, kind, "recording") in told
+    assert (change.operation, change.where, change.kind, "recording") in told
     assert len(told) <= 4
     assert code == 1
-    assert found["operations"][operation]["differ"] == 1
+    assert found["operations"][change.operation]["differ"] == 1
     assert found["totals"]["differ"] == 1
 
 
 def test_a_leading_zero_is_named_as_what_is_wrong(spoil, compare):
-    _, found = compare(spoil(lambda found: order(found)["avgPx"].update(value="03.7000")))
+    _, found = compare(spoil(CHANGES["a decimal moved behind a leading zero"].make))
     ((_, one),) = differences(found)
     assert (one["recorded"], one["ours"]) == ("03.7000", "no zero in front")
 
 
 def test_a_difference_tells_its_line_and_both_sides(spoil, session, compare):
-    _, found = compare(spoil(lambda found: order(found).update(state="ORDER_STATE_OPEN")))
+    _, found = compare(spoil(CHANGES["a misspelt enum"].make))
     ((_, one),) = differences(found)
-    line = next(
-        line
-        for line in lines(session)[1:]
-        if line.get("request", {}).get("path", "")[:10] == "/v1/order/"
-    )
-    assert one["n"] == line["n"]
+    assert one["n"] == called(lines(session), GET_ORDER)["n"]
     assert one["recorded"] == "ORDER_STATE_OPEN"
     assert "ORDER_STATE_NEW" in one["ours"]
 
@@ -249,8 +134,8 @@ def test_what_an_observation_explains_is_the_specifications(tmp_path, compare):
 
 
 def test_bytes_that_do_not_fit_are_the_contracts_where_it_chose_the_numbers(spoil, compare):
-    def change(found: list[dict[str, Any]]) -> None:
-        answer(found, "/exchange.v1.OrderBook", 0).update(body={"unreadable": 3})
+    def change(found: list[Line]) -> None:
+        put(called(found, "/exchange.v1.OrderBook", 0), "answer.body", {"unreadable": 3})
         settled = next(line for line in found if line.get("plane") == "grpc" and "request" in line)
         settled = json.loads(json.dumps(settled))
         settled["request"]["path"] = (
@@ -267,8 +152,9 @@ def test_bytes_that_do_not_fit_are_the_contracts_where_it_chose_the_numbers(spoi
 
 
 def test_an_unknown_address_is_no_evidence_and_no_agreement(spoil, compare):
-    def change(found: list[dict[str, Any]]) -> None:
-        answer(found, "/v1/nothing", 404).update(status=200, body={"anything": 1})
+    def change(found: list[Line]) -> None:
+        answer = called(found, "/v1/nothing", 404)["answer"]
+        answer |= {"status": 200, "body": {"anything": 1}}
 
     code, found = compare(spoil(change))
     unknown = found["operations"]["gateway (unknown address)"]
@@ -278,7 +164,7 @@ def test_an_unknown_address_is_no_evidence_and_no_agreement(spoil, compare):
 
 
 def test_an_answer_to_head_is_no_evidence(spoil, compare):
-    def change(found: list[dict[str, Any]]) -> None:
+    def change(found: list[Line]) -> None:
         line = next(one for one in found[1:] if one.get("answer", {}).get("status") == 200)
         line["request"]["method"] = "HEAD"
         line["answer"] |= {"status": 405, "body": None}
@@ -288,7 +174,7 @@ def test_an_answer_to_head_is_no_evidence(spoil, compare):
 
 
 def test_the_text_fits_a_screen(tmp_path, capsys, spoil):
-    def change(found: list[dict[str, Any]]) -> None:
+    def change(found: list[Line]) -> None:
         for line in found:
             if "answer" in line:
                 line["answer"]["status"] = 299
@@ -302,9 +188,9 @@ def test_the_text_fits_a_screen(tmp_path, capsys, spoil):
 
 
 def test_a_thousand_equal_differences_are_one_place(tmp_path, capsys, spoil, compare):
-    def change(found: list[dict[str, Any]]) -> None:
-        wrong = next(line for line in found if line.get("request", {}).get("path") == "/v2/leagues")
-        wrong["answer"]["body"]["leagues"] = 7
+    def change(found: list[Line]) -> None:
+        wrong = called(found, "/v2/leagues")
+        put(wrong, "answer.body.leagues", 7)
         found += [wrong] * 1000
 
     file = spoil(change)
@@ -318,33 +204,43 @@ def test_a_thousand_equal_differences_are_one_place(tmp_path, capsys, spoil, com
     assert capsys.readouterr().out.count("answer.body.leagues") == 1
 
 
+LINE = '{"recording": 1}\n{"n": 1, "at": '
 HOSTILE = {
-    "no recording": "{}\n",
-    "another version": '{"recording": 99}\n',
-    "a line that is none": '{"recording": 1}\nnonsense\n{}\n',
-    "a wrong plane": '{"recording": 1}\n{"n": 1, "at": "x", "plane": "moon"}\n',
-    "brackets": '{"recording": 1}\n' + "[" * 200_000 + "\n",
-    "ten megabytes of nothing": '{"recording": 1}\n' + " " * 5_000_000 + "x" * 5_000_000 + "\n",
-    "neither call nor stream": '{"recording": 1}\n{"n": 1, "at": "2026-09-08T18:00:00Z", "plane": "auth"}\n',
-    "no instant": '{"recording": 1}\n{"n": 1, "at": "noon", "plane": "auth", "request": {"path": "/"}}\n',
+    "an empty file": ("", ":1: this is not a recording"),
+    "no recording": ("{}\n", ":1: this is not a recording"),
+    "another version": ('{"recording": 99}\n', ":1: a recording of format 99"),
+    "a line that is none": ('{"recording": 1}\nnonsense\n{}\n', ":2: "),
+    "a line that was cut": (f"{LINE}\n{{}}\n", ":2: "),
+    "a wrong plane": (f'{LINE}"x", "plane": "moon"}}\n', ":2: "),
+    "brackets": ('{"recording": 1}\n' + "[" * 200_000 + "\n", ":2: "),
+    "ten megabytes of nothing": (
+        *('{"recording": 1}\n' + " " * 5_000_000 + "x" * 5_000_000 + "\n", ":2: "),
+    ),
+    "neither call nor stream": (
+        *(f'{LINE}"2026-09-08T18:00:00Z", "plane": "auth"}}\n', "line 2: neither"),
+    ),
+    "no instant": (
+        *(f'{LINE}"noon", "plane": "auth", "request": {{"path": "/"}}}}\n', "line 2: at is not"),
+    ),
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_what_cannot_be_read_is_told_in_a_line_and_exits_with_2(text, tmp_path, capsys):
-    file = tmp_path / "hostile.ndjson"
+@pytest.mark.parametrize("command", [("compare",), ("infer", "--scenario", "quickstart")])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_cannot_be_read_is_told_in_a_line_and_exits_with_2(name, command, tmp_path, capsys):
+    file, (text, reason) = tmp_path / "hostile.ndjson", HOSTILE[name]
     file.write_text(text)
-    assert main(["compare", str(file)]) == 2
+    assert main([*command, str(file)]) == 2
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 1
-    assert "hostile.ndjson" in told[0]
+    assert f"hostile.ndjson{reason}" in told[0] or f"hostile.ndjson: {reason}" in told[0]
     assert len(told[0]) < 400
 
 
 def test_odd_values_are_differences_and_no_errors(spoil, compare):
     odd = ["1" * 400, 10**300, -1, [], {}, True, {"a": [[[[]]]]}, "fp:", "\x00", 0.5]
 
-    def change(found: list[dict[str, Any]]) -> None:
+    def change(found: list[Line]) -> None:
         calls = [line for line in found if "answer" in line]
         for number, value in enumerate(odd * 3):
             body = calls[number % len(calls)]["answer"]["body"]
@@ -365,49 +261,41 @@ def test_a_cut_last_line_is_a_warning(session, tmp_path, compare):
     assert "was cut" in found["warnings"][0]
 
 
+def har(path: str, headers: dict[str, str], at: str = "2026-09-08T18:00:00Z", **more: Any) -> Line:
+    """An entry of a HAR file."""
+    pairs = [{"name": name, "value": value} for name, value in headers.items()]
+    request = {"method": "GET", "url": f"https://gateway.example{path}", "headers": []}
+    response = {"status": 200, "headers": pairs, **more}
+    return {"startedDateTime": at, "request": request, "response": response}
+
+
+def exported(file: Path, *entries: Line) -> Path:
+    file.write_text(json.dumps({"log": {"entries": entries}}))
+    return file
+
+
 def test_a_har_file_is_compared_too(session, tmp_path, compare):
     """What a browser would have exported of two calls; the second answer is spoilt."""
     calls = [line for line in lines(session)[1:] if line["plane"] == "gateway"][:2]
     calls[1]["answer"]["body"]["market"]["slug"] = 7
-    exported = [
-        {
-            "startedDateTime": call["at"],
-            "request": {
-                "method": "GET",
-                "url": f"https://gateway.example{call['request']['path']}",
-                "headers": [],
-            },
-            "response": {
-                "status": 200,
-                "headers": [
-                    {"name": name, "value": value}
-                    for name, value in call["answer"]["headers"].items()
-                ],
-                "content": {"text": json.dumps(call["answer"]["body"])},
-            },
-        }
+    entries = [
+        har(
+            *(call["request"]["path"], call["answer"]["headers"], call["at"]),
+            content={"text": json.dumps(call["answer"]["body"])},
+        )
         for call in calls
     ]
-    file = tmp_path / "browser.har"
-    file.write_text(json.dumps({"log": {"entries": exported}}))
-    code, found = compare(file)
+    code, found = compare(exported(tmp_path / "browser.har", *entries))
     ((name, one),) = differences(found)
     assert (code, name) == (1, "GatewayMarketsAPI.GetMarketBySlug")
     assert one["where"] == "answer.body.market.slug"
 
 
 @pytest.mark.parametrize("status", [200, 404])
-def test_a_body_that_a_browser_did_not_export_is_no_evidence(status, session, tmp_path, compare):
+def test_a_body_that_a_browser_did_not_export_is_no_evidence(status, tmp_path, compare):
     """Chromium keeps no body that its page never read, and says that its size is -1."""
-    length = {"name": "Content-Length", "value": "45"}
-    exported = {
-        "startedDateTime": "2026-09-08T18:00:00Z",
-        "request": {"method": "GET", "url": "https://gateway.example/v1/markets", "headers": []},
-        "response": {"status": status, "headers": [length], "content": {"size": -1}},
-    }
-    file = tmp_path / "browser.har"
-    file.write_text(json.dumps({"log": {"entries": [exported]}}))
-    code, found = compare(file)
+    entry = har("/v1/markets", {"Content-Length": "45"}, status=status, content={"size": -1})
+    code, found = compare(exported(tmp_path / "browser.har", entry))
     assert (code, differences(found)) == (0, [])
     assert "or was not exported" in json.dumps(found)
 
@@ -422,8 +310,7 @@ def test_a_long_recording_takes_no_more_memory_than_a_short_one(session, tmp_pat
 
     def most(count: int) -> int:
         file = tmp_path / f"{count}.ndjson"
-        told = [kept[0], *repeated * (count // 2)]
-        file.write_text("".join(json.dumps(line) + "\n" for line in told))
+        write(file, [kept[0], *repeated * (count // 2)])
         tracemalloc.start()
         try:
             assert main(["compare", str(file), "--json", str(tmp_path / "out.json")]) == 0

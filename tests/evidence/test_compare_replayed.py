@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
@@ -12,9 +10,10 @@ import pytest
 from sim.cli.main import main
 from sim.run.client.client import Http
 from tests.evidence.conftest import differences
-from tests.evidence.in_process import lines, record
+from tests.evidence.in_process import record
+from tests.evidence.lines import Change, Line, called, frames, in_report, lines, put
 from tests.evidence.session import recorded
-from tests.evidence.test_compare_contract import CHANGES, ORDER, answer, csv_line, frame, order
+from tests.evidence.test_compare_contract import CHANGES
 from tests.journeys import firm, key, trader
 from tests.reading import CHOSEN
 
@@ -37,90 +36,65 @@ def test_another_seed_differs_in_nothing(seed, session, compare):
 
 @pytest.mark.parametrize("change", [*CHANGES][::2])
 def test_what_the_contract_finds_has_the_same_culprit_here(change, spoil, compare):
-    spoilt, operation, where, kind = CHANGES[change]
-    code, found = compare(spoil(spoilt), *QUICKSTART)
+    change = CHANGES[change]
+    code, found = compare(spoil(change.make), *QUICKSTART)
     told = [(name, one["where"], one["kind"], one["culprit"]) for name, one in differences(found)]
-    assert (operation, where, kind, "recording") in told
+    assert (change.operation, change.where, change.kind, "recording") in told
     assert code == 1
-    assert found["operations"][operation]["differ"] == 1
+    assert found["operations"][change.operation]["differ"] == 1
 
 
-def other_order(found: list[dict[str, Any]]) -> None:
+def other_order(rows: list[Line]) -> None:
     """The answer about one order names another that the client has seen."""
-    placed = answer(found, "/v1/trading/orders")["body"]["orderId"]
-    order(found)["id"] = placed
+    placed = called(rows, "/v1/trading/orders", 200)["answer"]["body"]["orderId"]
+    put(called(rows, "/v1/order/", 200), "answer.body.order.id", placed)
 
 
-def swapped(found: list[dict[str, Any]]) -> None:
+def swapped(rows: list[Line]) -> None:
     """Two executions of a stream change places."""
-    told = [line for line in found if "update" in (line.get("frame") or {}).get("body", {})]
-    told[0]["frame"], told[1]["frame"] = told[1]["frame"], told[0]["frame"]
+    first, second, *_ = frames(rows, "update")
+    first["frame"], second["frame"] = second["frame"], first["frame"]
 
 
-VALUES: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str, str]] = {
-    "a decimal is moved": (
-        lambda found: order(found)["price"].update(value="4.00"),
-        ORDER,
-        "answer.body.order.price.value",
+VALUES = {
+    "a decimal is moved": Change("/v1/order/", "answer.body.order.price.value", "value", "4.00"),
+    "a number is another": Change("/v1/order/", "answer.body.order.quantity", "value", 6),
+    "another member of the enumeration": Change(
+        "/v1/order/", "answer.body.order.state", "value", "ORDER_STATE_FILLED"
     ),
-    "a number is another": (
-        lambda found: order(found).update(quantity=6),
-        ORDER,
-        "answer.body.order.quantity",
+    "an hour late": Change(
+        "/v1/order/", "answer.body.order.createTime", "value", "2026-09-08T19:00:02Z"
     ),
-    "another member of the enumeration": (
-        lambda found: order(found).update(state="ORDER_STATE_FILLED"),
-        ORDER,
-        "answer.body.order.state",
+    "a price level is gone": Change("/v1/orderbook/", "answer.body.bids[1]", "value"),
+    "a number in a line of CSV": Change(
+        *("/v1/report/executions/csv", "answer.body[0].order.price", "value"),
+        in_report(",35,", ",36,"),
     ),
-    "another order": (other_order, ORDER, "answer.body.order.id"),
-    "an hour late": (
-        lambda found: order(found).update(createTime="2026-09-08T19:00:02Z"),
-        ORDER,
-        "answer.body.order.createTime",
+    "an amount of the ledger": Change(
+        *("/v1/funding/balance-ledger/download", "answer.body[0].description", "value"),
+        in_report("opening", "closing"),
     ),
-    "a price level is gone": (
-        lambda found: answer(found, "/v1/orderbook/")["body"]["bids"].pop(),
-        "OrderBookAPI.GetOrderBook",
-        "answer.body.bids[1]",
-    ),
-    "a number in a line of CSV": (
-        lambda found: csv_line(found, "/v1/report/executions/csv", ",35,", ",36,"),
-        "ReportAPI.DownloadExecutions",
-        "answer.body[0].order.price",
-    ),
-    "an amount of the ledger": (
-        lambda found: csv_line(found, "/v1/funding/balance-ledger/download", "opening", "closing"),
-        "FundingAPI.DownloadBalanceLedger",
-        "answer.body[0].description",
-    ),
-    "a value in a frame": (
-        lambda found: frame(found, "update")["update"]["executions"][0]["order"].update(price="36"),
-        STREAM,
-        "frame.body.update.executions[0].order.price",
+    "a value in a frame": Change(
+        "update", "frame.body.update.executions[0].order.price", "value", "36"
     ),
 }
 
 
-@pytest.mark.parametrize("change", VALUES)
+@pytest.mark.parametrize("change", [*VALUES, "another order"])
 def test_a_value_that_every_document_allows_is_nobodys(change, spoil, compare):
-    spoilt, operation, where = VALUES[change]
-    code, found = compare(spoil(spoilt), *QUICKSTART)
+    expected = VALUES.get(change, Change("/v1/order/", "answer.body.order.id", "value"))
+    make = expected.make if change in VALUES else other_order
+    code, found = compare(spoil(make), *QUICKSTART)
     told = [
         (name, one["where"], one["culprit"])
         for name, one in differences(found)
         if one["kind"] in ("value", "format")
     ]
-    assert (code, told) == (1, [(operation, where, "unknown")])
+    assert (code, told) == (1, [(expected.operation, expected.where, "unknown")])
 
 
 def test_a_dropped_frame_is_found_at_its_place(spoil, session, compare):
-    told = [
-        line
-        for line in lines(session)[1:]
-        if "orderSubscriptionUpdate" in (line.get("frame") or {}).get("body", {})
-    ]
-    dropped, following = told[1], told[2]
+    _, dropped, following, *_ = frames(lines(session), "orderSubscriptionUpdate")
     file = spoil(lambda found: found.remove(dropped))
     code, found = compare(file, *QUICKSTART)
     ((name, one),) = differences(found)
@@ -134,16 +108,16 @@ def test_a_dropped_frame_is_found_at_its_place(spoil, session, compare):
     assert "orderSubscriptionUpdate" in one["ours"]
 
 
+def heartbeats(rows: list[Line], opened: str) -> list[Line]:
+    """The heartbeats of the stream that was opened so."""
+    stream = next(row["stream"] for row in rows if opened in str(row.get("opened")))
+    return [row for row in frames(rows, "heartbeat") if row["stream"] == stream]
+
+
 @pytest.mark.parametrize("kind", ["CreateOrderSubscription", "/v1/ws/private"])
 def test_a_dropped_heartbeat_is_found(kind, spoil, session, compare):
     """Which one it was, nobody can tell: heartbeats do not say when they were sent."""
-    opened = next(line for line in lines(session) if kind in str(line.get("opened")))
-    beats = [
-        line
-        for line in lines(session)
-        if line.get("stream") == opened["stream"]
-        and "heartbeat" in (line.get("frame") or {}).get("body", {})
-    ]
+    beats = heartbeats(lines(session), kind)
     file = spoil(lambda found: found.remove(beats[len(beats) // 2]))
     code, found = compare(file, *QUICKSTART)
     ((name, one),) = differences(found)
@@ -159,15 +133,9 @@ def test_a_dropped_heartbeat_is_found(kind, spoil, session, compare):
 @pytest.mark.parametrize("kind", ["CreateOrderSubscription", "/v1/ws/private"])
 def test_heartbeats_that_we_do_not_send_are_found(kind, spoil, session, compare):
     """One may be ours that comes a moment later."""
-    opened = next(line for line in lines(session) if kind in str(line.get("opened")))
 
-    def change(found: list[dict[str, Any]]) -> None:
-        beats = [
-            line
-            for line in found
-            if line.get("stream") == opened["stream"]
-            and "heartbeat" in (line.get("frame") or {}).get("body", {})
-        ]
+    def change(found: list[Line]) -> None:
+        beats = heartbeats(found, kind)
         where = found.index(beats[0])
         found[where:where] = [beats[0]] * 4
 
@@ -178,8 +146,8 @@ def test_heartbeats_that_we_do_not_send_are_found(kind, spoil, session, compare)
 
 
 def test_a_frame_too_many_is_found_at_its_place(spoil, session, compare):
-    def change(found: list[dict[str, Any]]) -> None:
-        told = next(line for line in found if "update" in (line.get("frame") or {}).get("body", {}))
+    def change(found: list[Line]) -> None:
+        told = frames(found, "update")[0]
         found.insert(found.index(told), told)
 
     _, found = compare(spoil(change), *QUICKSTART)
@@ -209,8 +177,7 @@ def test_identities_are_matched_by_kind(tmp_path, compare):
     """A firm whose client id the scenario does not know is the first one."""
     scenario = tmp_path / "renamed.yaml"
     session = recorded(tmp_path / "session.ndjson", seed=3)
-    token = answer(lines(session), "/oauth/token")
-    asked = next(line for line in lines(session) if line.get("answer") == token)["request"]
+    asked = called(lines(session), "/oauth/token", 200)["request"]
     client_id = parse_qs(asked["body"])["client_id"][0]
     session.write_text(session.read_text().replace(client_id, "somebody-else"))
     scenario.write_text("extends: quickstart\nname: renamed\n")
@@ -262,7 +229,7 @@ def test_addresses_of_the_service_are_its_own(tmp_path, compare):
 
 @pytest.mark.soak
 def test_odd_sessions_end_in_a_verdict(spoil, compare):
-    def change(found: list[dict[str, Any]]) -> None:
+    def change(found: list[Line]) -> None:
         for number, line in enumerate(found[1:]):
             if "request" in line:
                 line["request"]["body"] = [None, 5, "text", {"a": [1]}, {"unreadable": 1}][

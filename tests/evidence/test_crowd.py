@@ -5,9 +5,7 @@ taken out of it is missed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
 from urllib.request import urlopen
 from xml.etree import ElementTree
 
@@ -19,10 +17,10 @@ from sim.kernel.instants import NS_PER_S
 from sim.search.hunt.oracles import replays
 from sim.testing.exchange_fixture import ServedExchange
 from tests.evidence.crowd import Crowd
+from tests.evidence.lines import Line, frames, lines, write
 from tests.evidence.story import Story, fill
 
-Line: TypeAlias = dict[str, Any]
-STEPS = 160
+STEPS = 40
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +63,7 @@ def test_a_journey_in_time_ends_what_clients_had_open(journey: str, tmp_path: Pa
     clients = Crowd(tmp_path / "crowd.ndjson", seed=4)
     simulation = clients.simulation
     simulation.snapshot("begun")
-    clients.go(40)
+    clients.go(10)
     assert simulation.engine.hub.operations()
     match journey:
         case "fork":
@@ -81,31 +79,23 @@ def test_a_journey_in_time_ends_what_clients_had_open(journey: str, tmp_path: Pa
     assert list(replays(simulation)) == []
 
 
-def without(lines: list[Line], matches: Callable[[Line], bool]) -> tuple[list[Line], int]:
-    """Lines without the one in the middle of those that match, and its number."""
-    matching = [line for line in lines if matches(line)]
-    gone = matching[len(matching) // 2]
-    return [line for line in lines if line is not gone], gone["n"]
-
-
-def is_fill_of_a_stream(line: Line) -> bool:
-    update = line.get("frame", {}).get("body")
-    found = update.get("update", {}) if isinstance(update, dict) else {}
-    executions = found.get("executions") if isinstance(found, dict) else None
+def is_fill(row: Line) -> bool:
+    update = row["frame"]["body"].get("update")
+    executions = update.get("executions") if isinstance(update, dict) else None
     return bool(executions) and executions[0].get("type") == "EXECUTION_TYPE_FILL"
 
 
 def test_a_fill_that_is_lost_on_one_stream_is_missed(
     crowd: tuple[Path, Crowd], tmp_path: Path
 ) -> None:
-    lines = [json.loads(line) for line in crowd[0].read_bytes().splitlines()]
-    kept, gone = without(lines[1:], is_fill_of_a_stream)
-    file = tmp_path / "lost.ndjson"
-    file.write_text("".join(json.dumps(line) + "\n" for line in (lines[0], *kept)))
-    missed = witness_file(file).checks["nothing missed"].contradictions
-    assert missed
-    assert all("CreateOrderSubscription" in one.sentence for one in missed)
-    assert gone not in {line for one in missed for line in one.evidence}
+    rows = lines(crowd[0])
+    fills = [row for row in frames(rows, "executions") if is_fill(row)]
+    gone = fills[len(fills) // 2]
+    rows.remove(gone)
+    missed = witness_file(write(tmp_path / "lost.ndjson", rows)).checks["nothing missed"]
+    assert missed.contradictions
+    assert all("CreateOrderSubscription" in one.sentence for one in missed.contradictions)
+    assert gone["n"] not in {line for one in missed.contradictions for line in one.evidence}
 
 
 def test_the_fixture_tells_what_its_clients_saw(exchange: ServedExchange) -> None:

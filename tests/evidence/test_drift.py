@@ -11,27 +11,21 @@ from xml.etree import ElementTree
 import pytest
 
 from sim.cli.main import main
-from tests.evidence.conftest import Compare, Line
+from tests.evidence.conftest import Compare
+from tests.evidence.lines import Line, called, put
 
 Spoil: TypeAlias = Callable[[Callable[[list[Line]], None]], Path]
 BALANCES, ORDER = "RetailAccountAPI.GetBalances", "RetailOrdersAPI.GetOrder"
 
 
-def answers(found: list[Line], path: str) -> list[Any]:
-    calls = (line for line in found if line.get("request", {}).get("path", "").startswith(path))
-    return [line["answer"]["body"] for line in calls if line["answer"]["status"] == 200]
-
-
 def renamed(found: list[Line]) -> None:
-    for body in answers(found, "/v1/order/"):
-        if "order" in body:
-            body["order"]["averagePx"] = body["order"].pop("avgPx")
+    order = called(found, "/v1/order/", 200)["answer"]["body"]["order"]
+    order["averagePx"] = order.pop("avgPx")
 
 
 def both(found: list[Line]) -> None:
     renamed(found)
-    for body in answers(found, "/v1/account/balances"):
-        body["balances"][0]["currency"] = 7
+    put(called(found, "/v1/account/balances"), "answer.body.balances[0].currency", 7)
 
 
 @pytest.fixture
@@ -95,9 +89,8 @@ def test_positions_in_lists_stand_for_each_other(
     session: Path, spoil: Spoil, compare: Compare, accepted: Callable[..., Path]
 ) -> None:
     def each(found: list[Line]) -> None:
-        for body in answers(found, "/v1/markets"):
-            for market in body.get("markets", []):
-                market["extra"] = 1
+        for market in called(found, "/v1/markets", 200)["answer"]["body"]["markets"]:
+            market["extra"] = 1
 
     one = entry("GatewayMarketsAPI.ListMarkets", "answer.body.markets[].extra")
     code, found = compare(spoil(each), "--accepted", str(accepted(one)))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,49 +14,36 @@ from hypothesis import strategies as st
 from sim.cli.main import main
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.quirks import Chance
-from sim.evidence.compare.inference.confidence_interval import Count
-from sim.evidence.compare.inference.session import TrialSession
+from sim.evidence.infer.confidence_interval import Count
+from sim.evidence.infer.session import TrialSession
 from sim.run.client.client import Connection, RpcError
 from tests.evidence import fresh_session as fresh
-from tests.evidence.conftest import Infer
-from tests.evidence.in_process import lines
-from tests.evidence.planted_truth import allows, drawn_set
-from tests.evidence.wide_session import PARTS, Clients, planted
+from tests.evidence.clients import Clients, base, planted
+from tests.evidence.conftest import Infer, Inferred, named, settings_of
+from tests.evidence.lines import called, edited, lines, put
+from tests.evidence.planted_truth import drawn_set, judged
 from tests.journeys import firm, order
 
 pytestmark = pytest.mark.reading("documented")
 
-Settings: TypeAlias = dict[str, dict[str, str]]
-
-# Shown by the parts of the session that `DOZEN_PARTS` names.
-DOZEN: Settings = {
-    "assumptions": {
-        "orders.sync_reject": "async",
-        "orders.session_id": "ignore",
-        "cash_qty.allow_limit": "false",
-        "orders.cross_price": "any",
-        "orders.cross_fee_mode": "both_taker",
-        "fees.taker_theta": "300",
-        "book.mid_price_rounding": "up",
-        "gateway.order_by": "ignore",
-        "report.bars": "edges",
-        "report.reversed_window": "empty",
-        "events.id": "string",
-        "retail.preview_market": "any",
-    },
-    "quirks": {"cleared_fields_lag": "never"},
+# Shown by the parts of the session that the first test names.
+DOZEN = {
+    "orders.sync_reject": "async",
+    "orders.session_id": "ignore",
+    "cash_qty.allow_limit": "false",
+    "orders.cross_price": "any",
+    "orders.cross_fee_mode": "both_taker",
+    "fees.taker_theta": "300",
+    "book.mid_price_rounding": "up",
+    "gateway.order_by": "ignore",
+    "report.bars": "edges",
+    "report.reversed_window": "empty",
+    "events.id": "string",
+    "retail.preview_market": "any",
+    "cleared_fields_lag": "never",
 }
-
-
-def named(found: dict[str, Any], verdict: str = "refuted") -> set[str]:
-    """Names with a verdict."""
-    rows = (*found["assumptions"].items(), *found["quirks"].items())
-    return {name for name, one in rows if one["verdict"] == verdict}
-
-
-def only(act: Callable[[Clients], None]) -> tuple[Callable[[Clients], None], ...]:
-    """A session of one part."""
-    return (act,)
+DAY = {"startTime": "2026-09-08T00:00:00Z", "endTime": "2026-09-09T00:00:00Z"}
+ORDERS = "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()
 
 
 def few_reads(clients: Clients) -> None:
@@ -66,34 +52,34 @@ def few_reads(clients: Clients) -> None:
         clients.world.gateway.get(path)
 
 
+def stats(clients: Clients, bars: int = 1) -> None:
+    body = {"symbol": clients.market.symbol, **DAY, "bars": bars}
+    clients.buyer.post("/v1/report/trades/stats", json=body)
+
+
 def polled(clients: Clients) -> None:
     """Statistics, and a search whose window is the wrong way round."""
-    symbol = clients.market.symbol
-    clients.buyer.post("/v1/report/executions/search", json={"symbol": symbol})
-    day = {"startTime": "2026-09-08T00:00:00Z", "endTime": "2026-09-09T00:00:00Z", "bars": 2}
-    clients.buyer.post("/v1/report/trades/stats", json={"symbol": symbol, **day})
-    back = {"symbol": symbol, "startTime": day["endTime"], "endTime": day["startTime"]}
-    clients.buyer.post("/v1/report/orders/search", json=back)
+    symbol = {"symbol": clients.market.symbol}
+    clients.buyer.post("/v1/report/executions/search", json=symbol)
+    stats(clients, 2)
+    back = {"startTime": DAY["endTime"], "endTime": DAY["startTime"]}
+    clients.buyer.post("/v1/report/orders/search", json=symbol | back)
 
 
 @pytest.mark.soak
-def test_planted_values_are_named_and_nothing_else(tmp_path: Path, infer: Infer) -> None:
-    file = planted(tmp_path, "dozen", DOZEN, parts=(few_reads, PARTS["enter"], polled))
-    code, found = infer(file)
-    values = DOZEN["assumptions"] | DOZEN["quirks"]
-    assert code == 1
-    assert named(found) == values.keys()
-    for name, value in DOZEN["assumptions"].items():
-        one = found["assumptions"][name]
-        assert str(one["consistent"][0]).lower() == value, (name, one)
-        assert one["evidence"], name
-    assert found["quirks"]["cleared_fields_lag"]["consistent"][0] == "never"
+def test_planted_values_are_named_and_nothing_else(inferred: Inferred) -> None:
+    found = inferred(DOZEN, few_reads, fresh.PARTS["enter"], trades, polled)
+    assert named(found) == DOZEN.keys()
+    for name, row in (found["assumptions"] | found["quirks"]).items():
+        if name in DOZEN:
+            assert str(row["consistent"][0]).lower() == DOZEN[name], (name, row)
+            assert row["evidence"], name
     assert found["unexplained"] == []
 
 
 @pytest.mark.long
 def test_a_recording_of_ourselves_refutes_nothing(tmp_path: Path, infer: Infer, capsys) -> None:
-    parts = [PARTS[name] for name in ("read", "report")]
+    parts = [fresh.PARTS[name] for name in ("read", "report")]
     file = planted(tmp_path, "self", {}, seed=11, parts=parts)
     code, found = infer(file)
     assert code == 0, capsys.readouterr().out
@@ -107,16 +93,14 @@ def polls(clients: Clients) -> None:
     """A trade, and statistics that show when it is cleared."""
     clients.order(clients.seller, "sell", 41, 30)
     clients.order(clients.buyer, "buy", 41, 10)
-    day = {"startTime": "2026-09-08T00:00:00Z", "endTime": "2026-09-09T00:00:00Z", "bars": 1}
     for _ in range(25):
-        clients.buyer.post("/v1/report/trades/stats", json={"symbol": clients.market.symbol, **day})
+        stats(clients)
         clients.world.advance("5s")
 
 
 @pytest.mark.soak
-def test_a_span_is_found_within_what_the_session_shows(tmp_path: Path, infer: Infer) -> None:
-    settings = {"assumptions": {"clearing.delay": "1m"}}
-    _, found = infer(planted(tmp_path, "slow", settings, parts=only(polls)))
+def test_a_span_is_found_within_what_the_session_shows(inferred: Inferred) -> None:
+    found = inferred({"clearing.delay": "1m"}, polls)
     one = found["assumptions"]["clearing.delay"]
     assert (one["verdict"], one["consistent"][0]) == ("refuted", "1m")
     assert one["between"][0] != one["between"][1]
@@ -145,15 +129,12 @@ def searches(count: int) -> Callable[[Clients], None]:
 )
 @pytest.mark.long
 def test_odds_are_counted(
-    odds: str, count: int, verdict: set[str], tmp_path: Path, infer: Infer
+    odds: str, count: int, verdict: set[str], tmp_path: Path, inferred: Inferred
 ) -> None:
     """Ours are 2/3. From three samples nothing is confirmed."""
-    settings = {"quirks": {"unfiltered_search_times_out": odds}}
-    file = planted(tmp_path, "odds", settings, parts=only(searches(count)))
-    occurred = sum(
-        (line.get("answer") or {}).get("status") == 504 for line in lines(file) if "answer" in line
-    )
-    _, found = infer(file)
+    found = inferred({"unfiltered_search_times_out": odds}, searches(count))
+    recorded = lines(tmp_path / "variant.ndjson")
+    occurred = sum(row.get("answer", {}).get("status") == 504 for row in recorded)
     one = found["quirks"]["unfiltered_search_times_out"]
     assert (one["occurred"], one["of"]) == (occurred, count)
     allowed = Count(occurred, count).allows(Chance(2, 3))
@@ -175,9 +156,7 @@ def test_an_interval_of_odds_holds_its_share_and_shrinks(struck: int, more: int)
 
 def sessions(clients: Clients) -> None:
     """An order that belongs to a stream, and what becomes of it when that ends."""
-    stream = clients.rpc.stream(
-        "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()
-    )
+    stream = clients.rpc.stream(*ORDERS)
     session = stream.take()[0].session_id
     clients.order(clients.buyer, "buy", 40, 1, sessionId=session)
     stream.close()
@@ -187,15 +166,13 @@ def sessions(clients: Clients) -> None:
 
 
 @pytest.mark.soak
-def test_an_assumption_that_only_another_shows_is_found(tmp_path: Path, infer: Infer) -> None:
-    settings = {
-        "assumptions": {"orders.session_id": "cancel_on_end", "orders.session_cancel_after": "12s"}
-    }
-    _, found = infer(planted(tmp_path, "two", settings, parts=only(sessions)))
-    assert named(found) == settings["assumptions"].keys()
+def test_an_assumption_that_only_another_shows_is_found(inferred: Inferred) -> None:
+    values = {"orders.session_id": "cancel_on_end", "orders.session_cancel_after": "12s"}
+    found = inferred(values, sessions)
+    assert named(found) == values.keys()
     assert found["assumptions"]["orders.session_id"]["consistent"] == ["cancel_on_end"]
-    low, high = found["assumptions"]["orders.session_cancel_after"]["between"]
-    assert "12s" in found["assumptions"]["orders.session_cancel_after"]["consistent"], (low, high)
+    after = found["assumptions"]["orders.session_cancel_after"]
+    assert "12s" in after["consistent"], after["between"]
     assert found["unexplained"] == []
 
 
@@ -214,11 +191,10 @@ def trades(clients: Clients) -> None:
 def test_what_no_value_explains_is_listed_and_nobody_is_named(
     tmp_path: Path, infer: Infer, capsys
 ) -> None:
-    file = planted(tmp_path, "spoilt", {}, parts=only(trades))
-    spoilt = lines(file)
-    row = next(line for line in spoilt if "/orders/search" in str(line.get("request")))
-    row["answer"]["body"]["order"][0]["symbol"] = "another-market"
-    file.write_text("".join(json.dumps(line) + "\n" for line in spoilt))
+    file = planted(tmp_path, "spoilt", {}, parts=(trades,))
+    with edited(file) as rows:
+        row = called(rows, "/v1/report/orders/search")
+        put(row, "answer.body.order[0].symbol", "another-market")
     code, found = infer(file)
     assert code == 1
     assert named(found) == set()
@@ -230,7 +206,7 @@ def test_what_no_value_explains_is_listed_and_nobody_is_named(
 @pytest.mark.soak
 def test_the_scenario_lines_answer_like_the_recording(tmp_path: Path, infer: Infer) -> None:
     settings = {"assumptions": {"fees.taker_theta": "425", "ledger.commission": "separate"}}
-    file = planted(tmp_path, "fees", settings, parts=only(trades))
+    file = planted(tmp_path, "fees", settings, parts=(trades,))
     written = tmp_path / "like.yaml"
     code, found = infer(file, "--write", str(written))
     assert code == 1
@@ -244,7 +220,7 @@ def test_the_scenario_lines_answer_like_the_recording(tmp_path: Path, infer: Inf
 def test_what_is_known_when_it_is_interrupted_is_told(
     tmp_path: Path, infer: Infer, monkeypatch, capsys
 ) -> None:
-    file = planted(tmp_path, "fees", {"assumptions": {"events.id": "string"}}, parts=only(trades))
+    file = planted(tmp_path, "fees", {"assumptions": {"events.id": "string"}}, parts=(trades,))
     trial_of = TrialSession.trial_of
 
     def interrupted(session: TrialSession, *rest: Any, **more: Any) -> Any:
@@ -259,31 +235,11 @@ def test_what_is_known_when_it_is_interrupted_is_told(
     assert "interrupted" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (b"", ":1: this is not a recording"),
-        (b'{"recording": 2}\n', ":1: a recording of format 2"),
-        (b'{"recording": 1}\n{"n": 1, "at"\n{}\n', ":2: "),
-        (b'{"recording": 1}\n{"n": 1, "at": "x", "plane": "gateway"}\n', "line 2: "),
-        (b'{"recording": 1}\n' + b"[" * 100_000 + b"\n", ":2: "),
-    ],
-    ids=["empty", "another format", "cut in the middle", "not a call", "a bomb"],
-)
-def test_what_is_no_recording_is_refused_with_its_line(
-    content: bytes, told: str, tmp_path: Path, capsys
-) -> None:
-    file = tmp_path / "bad.ndjson"
-    file.write_bytes(content)
-    assert main(["infer", str(file), "--scenario", "quickstart"]) == 2
-    assert told in "".join(capsys.readouterr().err.split("\n"))
-
-
 @pytest.mark.long
 def test_what_no_recording_can_show_is_told_with_the_reason(
     tmp_path: Path, infer: Infer, capsys
 ) -> None:
-    _, found = infer(planted(tmp_path, "none", {}, parts=only(few_reads)))
+    _, found = infer(planted(tmp_path, "none", {}, parts=(few_reads,)))
     told = found["assumptions"] | found["quirks"]
     hidden = {name for name, one in told.items() if "why" in one}
     assert {"auth.client_clock", "webhook.timeout", "webhook_duplicates"} <= hidden
@@ -296,7 +252,7 @@ def test_what_no_recording_can_show_is_told_with_the_reason(
 
 
 def test_a_scenario_is_needed(tmp_path: Path, capsys) -> None:
-    file = planted(tmp_path, "none", {}, parts=only(lambda clients: None))
+    file = planted(tmp_path, "none", {}, parts=())
     with pytest.raises(SystemExit):
         main(["infer", str(file)])
     assert "--scenario" in capsys.readouterr().err
@@ -310,7 +266,7 @@ def opened_thrice(clients: Clients) -> None:
 
 
 @pytest.mark.soak
-def test_sockets_of_a_key_are_counted(tmp_path: Path, infer: Infer) -> None:
+def test_sockets_of_a_key_are_counted(inferred: Inferred) -> None:
     def act(clients: Clients) -> None:
         world: Connection = clients.world
         opened = [world.web_socket(clients.key, "/v1/ws/markets") for _ in range(2)]
@@ -319,11 +275,9 @@ def test_sockets_of_a_key_are_counted(tmp_path: Path, infer: Infer) -> None:
         for socket in opened:
             socket.close()
 
-    without = infer(planted(tmp_path, "unlimited", {}, parts=only(opened_thrice)))[1]
-    one = without["assumptions"]["retail.sockets_per_key"]
+    one = inferred({}, opened_thrice)["assumptions"]["retail.sockets_per_key"]
     assert (one["verdict"], one["consistent"][0], one["between"]) == ("undecided", 0, [3, None])
-    settings = {"assumptions": {"retail.sockets_per_key": "2"}}
-    _, found = infer(planted(tmp_path, "sockets", settings, parts=only(act)))
+    found = inferred({"retail.sockets_per_key": "2"}, act, name="limited")
     one = found["assumptions"]["retail.sockets_per_key"]
     assert (one["verdict"], one["consistent"]) == ("refuted", [2])
 
@@ -345,7 +299,7 @@ def test_two_names_that_explain_the_same_are_both_named_and_neither_is_refuted(
     tmp_path: Path, infer: Infer, capsys
 ) -> None:
     settings = {"assumptions": {"participant_token.life_max": "90s"}}
-    file = planted(tmp_path, "ends", settings, parts=only(tokens(60)))
+    file = planted(tmp_path, "ends", settings, parts=(tokens(60),))
     written = tmp_path / "like.yaml"
     code, found = infer(file, "--write", str(written))
     assert (code, named(found)) == (1, set())
@@ -358,30 +312,22 @@ def test_two_names_that_explain_the_same_are_both_named_and_neither_is_refuted(
 
 
 @pytest.mark.soak
-def test_a_session_that_tells_two_names_apart_refutes_the_right_one(
-    tmp_path: Path, infer: Infer
-) -> None:
-    settings = {"assumptions": {"participant_token.life_max": "90s"}}
-    file = planted(tmp_path, "ends", settings, parts=only(tokens(60, 600)))
-    _, found = infer(file)
+def test_a_session_that_tells_two_names_apart_refutes_the_right_one(inferred: Inferred) -> None:
+    found = inferred({"participant_token.life_max": "90s"}, tokens(60, 600))
     assert named(found) == {"participant_token.life_max"}
     assert "1m30s" in found["assumptions"]["participant_token.life_max"]["consistent"]
 
 
 @pytest.mark.soak
-def test_no_heartbeat_in_a_short_session_may_be_a_long_wait(tmp_path: Path, infer: Infer) -> None:
+def test_no_heartbeat_in_a_short_session_may_be_a_long_wait(inferred: Inferred) -> None:
     def act(clients: Clients) -> None:
-        stream = clients.rpc.stream(
-            "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()
-        )
+        stream = clients.rpc.stream(*ORDERS)
         for _ in range(3):
             clients.world.advance("40s")
             clients.buyer.get("/v1/trading/orders/open")
         stream.close()
 
-    settings = {"assumptions": {"stream.heartbeat": "4m"}}
-    _, found = infer(planted(tmp_path, "silent", settings, parts=only(act)))
-    one = found["assumptions"]["stream.heartbeat"]
+    one = inferred({"stream.heartbeat": "4m"}, act)["assumptions"]["stream.heartbeat"]
     assert (one["verdict"], one["between"][1]) == ("refuted", None)
     assert {"5m", "0s"} <= set(one["consistent"])
 
@@ -391,20 +337,17 @@ def cleared(*waits: str) -> Callable[[Clients], None]:
 
     def act(clients: Clients) -> None:
         trades(clients)
-        day = {"startTime": "2026-09-08T00:00:00Z", "endTime": "2026-09-09T00:00:00Z", "bars": 1}
         for wait in waits:
             clients.world.advance(wait)
-            symbol = {"symbol": clients.market.symbol}
-            clients.buyer.post("/v1/report/trades/stats", json={**symbol, **day})
+            stats(clients)
 
     return act
 
 
 @pytest.mark.long
-def test_a_short_span_is_not_taken_for_none(tmp_path: Path, infer: Infer) -> None:
+def test_a_short_span_is_not_taken_for_none(inferred: Inferred) -> None:
     """What is looked at ten seconds later cannot tell two seconds from none."""
-    settings = {"assumptions": {"clearing.delay": "2s"}}
-    _, found = infer(planted(tmp_path, "soon", settings, parts=only(cleared("0s", "10s"))))
+    found = inferred({"clearing.delay": "2s"}, cleared("0s", "10s"))
     one = found["assumptions"]["clearing.delay"]
     assert one["verdict"] == "refuted"
     assert {"0s", "2s"} <= set(one["consistent"])
@@ -413,12 +356,9 @@ def test_a_short_span_is_not_taken_for_none(tmp_path: Path, infer: Infer) -> Non
 
 
 @pytest.mark.soak
-def test_a_quirk_and_an_assumption_that_explain_the_same_are_both_named(
-    tmp_path: Path, infer: Infer
-) -> None:
+def test_a_quirk_and_an_assumption_that_explain_the_same_are_both_named(inferred: Inferred) -> None:
     """A trade that is cleared at the first look: at once, or its fields were never cleared."""
-    settings = {"assumptions": {"clearing.delay": "2s"}}
-    _, found = infer(planted(tmp_path, "soon", settings, parts=only(cleared("10s"))))
+    found = inferred({"clearing.delay": "2s"}, cleared("10s"))
     one = found["quirks"]["cleared_fields_lag"]
     assert (one["verdict"], list(one["or"])) == ("undecided", ["clearing.delay"])
     assert {"never", "always"} <= set(one["consistent"])
@@ -427,25 +367,19 @@ def test_a_quirk_and_an_assumption_that_explain_the_same_are_both_named(
 
 def two_streams(clients: Clients) -> None:
     """Two streams of one identity, of different methods, and an order that the first one shows."""
-    orders, changes = (
-        wire.CreateOrderSubscriptionRequest(),
-        wire.CreatePositionChangeSubscriptionRequest(),
-    )
-    clients.rpc.stream("OrderEntryAPI.CreateOrderSubscription", orders)
+    changes = wire.CreatePositionChangeSubscriptionRequest()
+    clients.rpc.stream(*ORDERS)
     clients.rpc.stream("DropCopyAPI.CreatePositionChangeSubscription", changes)
     clients.order(clients.buyer, "buy", 20, 1)
 
 
 @pytest.mark.long
 def test_a_value_that_fits_only_together_with_a_quirk_leaves_both_undecided(
-    tmp_path: Path, infer: Infer, capsys
+    inferred: Inferred, capsys
 ) -> None:
     """The first stream goes on: the second does not take its session, or no stream ever does."""
-    settings = {
-        "assumptions": {"stream.revocation_scope": "identity"},
-        "quirks": {"session_revocation": "never"},
-    }
-    _, found = infer(planted(tmp_path, "scope", settings, parts=only(two_streams)))
+    values = {"stream.revocation_scope": "identity", "session_revocation": "never"}
+    found = inferred(values, two_streams)
     scope = found["assumptions"]["stream.revocation_scope"]
     assert (scope["verdict"], scope["consistent"]) == ("undecided", ["rpc", "identity"])
     assert scope["only_with"] == {"identity": {"session_revocation": "never"}}
@@ -457,23 +391,22 @@ def test_a_value_that_fits_only_together_with_a_quirk_leaves_both_undecided(
 
 
 @pytest.mark.long
-def test_a_value_that_fits_without_a_quirk_too_is_confirmed(tmp_path: Path, infer: Infer) -> None:
+def test_a_value_that_fits_without_a_quirk_too_is_confirmed(inferred: Inferred) -> None:
     """The second stream ends the first, as with our values."""
-    settings = {"assumptions": {"stream.revocation_scope": "identity"}}
-    _, found = infer(planted(tmp_path, "scope", settings, parts=only(two_streams)))
+    found = inferred({"stream.revocation_scope": "identity"}, two_streams)
     scope = found["assumptions"]["stream.revocation_scope"]
     assert (scope["verdict"], scope["consistent"]) == ("refuted", ["identity"])
     assert named(found) == {"stream.revocation_scope"}
 
 
 @pytest.mark.soak
-def test_heartbeats_are_not_taken_for_frames_that_come_twice(tmp_path: Path, infer: Infer) -> None:
+def test_heartbeats_are_not_taken_for_frames_that_come_twice(inferred: Inferred) -> None:
     def act(clients: Clients) -> None:
         fresh.sockets(fresh.Fresh(clients, Random(32)))
 
-    settings = {"assumptions": {"stream.heartbeat": "2s", "retail.debounce": "90s"}}
-    _, found = infer(planted(tmp_path, "beats", settings, seed=82, parts=only(act)))
-    assert named(found) == settings["assumptions"].keys()
+    values = {"stream.heartbeat": "2s", "retail.debounce": "90s"}
+    found = inferred(values, act, seed=82)
+    assert named(found) == values.keys()
     assert "2s" in found["assumptions"]["stream.heartbeat"]["consistent"]
     assert found["unexplained"] == []
 
@@ -504,44 +437,15 @@ SHORT_ACTS = (
 )
 
 
-def wrongly_named(
-    tmp_path: Path, infer: Infer, settings: Settings, number: int, act: Callable[[Clients], None]
-) -> tuple[set[str], list[str], set[str]]:
-    """Of a planted set: what is named and was not planted, what is named with a value that was not,
-    and what the session exercises and nobody names. A name is exercised where the session differs
-    when it alone has our value.
-    """
-    file = planted(tmp_path, "set", settings, seed=number, parts=only(act))
-    values = settings["assumptions"]
-    _, found = infer(file)
-    refuted = named(found)
-    rivals = {name: one for name, one in found["assumptions"].items() if "or" in one}
-    known = set(rivals) | {other for one in rivals.values() for other in one["or"]}
-    wrong = [
-        name
-        for name in refuted & values.keys()
-        if not allows(found["assumptions"][name], name, values[name])
-    ]
-    missed = set()
-    for name in sorted(values.keys() - refuted - known):
-        rest = {one: value for one, value in values.items() if one != name}
-        planted(tmp_path, f"no {name}", {"assumptions": rest}, parts=())
-        less = tmp_path / f"no {name}.yaml"
-        if main(["compare", str(file), "--scenario", str(less), "--seed", str(number)]) == 1:
-            missed.add(name)
-    return refuted - values.keys(), wrong, missed
-
-
 @pytest.mark.soak
 @pytest.mark.parametrize("number", [4, 6])
-def test_of_any_planted_set_nothing_is_named_falsely(
-    number: int, tmp_path: Path, infer: Infer
-) -> None:
+def test_of_any_planted_set_nothing_is_named_falsely(number: int, tmp_path: Path) -> None:
     draw = Random(number)
-    names = draw.sample(sorted(SHOWN), 5)
-    settings = {"assumptions": {name: draw.choice(SHOWN[name]) for name in names}}
+    values = {name: draw.choice(SHOWN[name]) for name in draw.sample(sorted(SHOWN), 5)}
     act = fresh.drawn(number, SHORT_ACTS, at_most=2)
-    assert wrongly_named(tmp_path, infer, settings, number, act) == (set(), [], set())
+    file = planted(tmp_path, "set", settings_of(values), seed=number, parts=(act,))
+    row = judged(number, file, str(base(tmp_path)), number, values)
+    assert (row.false, row.wrong, row.missed) == ([], [], [])
 
 
 @pytest.mark.soak

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from sim.cli.main import main
+from tests.evidence.clients import SMALL, Clients
+from tests.evidence.conftest import Infer
 from tests.evidence.in_process import record
-from tests.evidence.wide_session import SMALL, Clients
 from tests.journeys import firm
 
 GAME = "nfl-chi-gb-2026-09-14"
@@ -57,12 +56,10 @@ def settled(file: Path, scenario: str) -> Path:
     ],
 )
 def test_the_name_that_explains_everything_is_named(
-    name: str, value: str, other: str, tmp_path: Path
+    name: str, value: str, other: str, tmp_path: Path, infer: Infer
 ) -> None:
     file = settled(tmp_path / "s.ndjson", world(tmp_path, "variant", {name: value}))
-    out = tmp_path / "verdicts.json"
-    main(["infer", str(file), "--scenario", world(tmp_path, "ours", {}), "--json", str(out)])
-    found: dict[str, Any] = json.loads(out.read_text())
+    _, found = infer(file, scenario=world(tmp_path, "ours", {}))
     assert found["assumptions"][name]["verdict"] == "refuted"
     assert value in found["assumptions"][name]["consistent"]
     assert found["assumptions"][other]["verdict"] != "refuted"

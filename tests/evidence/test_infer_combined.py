@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from sim.evidence.compare.difference import Misfit
-from sim.evidence.compare.inference.combined import best_pair, varying
-from sim.evidence.compare.inference.outcome import (
-    Decisions,
-    Setting,
-    TrialOutcome,
-    ValueTrial,
-    change,
-)
-from sim.evidence.compare.inference.search import Search
-from tests.evidence.conftest import Infer
-from tests.evidence.wide_session import Clients, planted
+from sim.evidence.infer.combined import best_pair
+from sim.evidence.infer.outcome import Decisions, Setting, TrialOutcome, ValueTrial, change
+from sim.evidence.infer.search import Search, varying
+from sim.evidence.validation.difference import Misfit
+from tests.evidence.clients import Clients
+from tests.evidence.conftest import Inferred, named
 from tests.journeys import retail_order
 
 VALUES = {"fee": ("0", "250"), "session": ("keep", "cancel"), "idle": ("5m", "1h"), "wait": ("0",)}
@@ -108,7 +101,7 @@ def test_names_that_show_in_lines_are_found_by_halves() -> None:
 
 @pytest.mark.long
 @pytest.mark.reading("documented")
-def test_two_changes_of_which_neither_explains_anything_alone(tmp_path: Path, infer: Infer) -> None:
+def test_two_changes_of_which_neither_explains_anything_alone(inferred: Inferred) -> None:
     """The order blocks its call until the upstream's time-out: it waits until it is done, and the
     exchange blocks a call for longer than ours. With one of these our answer is a 200 all the same.
     """
@@ -119,11 +112,8 @@ def test_two_changes_of_which_neither_explains_anything_alone(tmp_path: Path, in
         clients.retail.get("/v1/orders/open")
 
     values = {"retail.synchronous_until": "done", "retail.block_time": "4m"}
-    file = planted(tmp_path, "other", {"assumptions": values}, parts=(act,))
-    _, found = infer(file)
-    verdicts = found["assumptions"]
-    refuted = {name for name, one in verdicts.items() if one["verdict"] == "refuted"}
-    assert refuted == values.keys()
-    low, high = verdicts["retail.block_time"]["between"]
+    found = inferred(values, act)
+    assert named(found) == values.keys()
+    low, high = found["assumptions"]["retail.block_time"]["between"]
     assert (low, high) == ("30.4s", None)
     assert found["unexplained"] == []

@@ -5,7 +5,6 @@ others.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,9 @@ import pytest
 from sim.contract.messages import Message
 from sim.contract.messages import exchange_v1 as wire
 from sim.evidence.witness.witness import Witness, witness_file
-from tests.evidence.in_process import lines, record
-from tests.evidence.wide_session import Clients, base
+from tests.evidence.clients import Clients, base
+from tests.evidence.in_process import record
+from tests.evidence.lines import lines, write
 from tests.journeys import firm
 
 STREAMS: tuple[Message, ...] = (
@@ -108,15 +108,13 @@ def test_a_lie_on_one_surface_is_found_beside_the_others(
     recorded: Path, tmp_path: Path, rpc: str, entries: str, field: str, check: str
 ) -> None:
     found = lines(recorded)
-    (place, line), *_ = [
-        (at, one) for at, one in enumerate(found) if rpc in one.get("request", {}).get("path", "")
-    ]
+    [line, *_] = [one for one in found if rpc in one.get("request", {}).get("path", "")]
     lie(line["answer"]["body"][entries], field)
-    file = tmp_path / "lie.ndjson"
-    file.write_text("".join(json.dumps(one) + "\n" for one in found))
-    contradictions = witness_file(file).checks[check].contradictions
+    contradictions = (
+        witness_file(write(tmp_path / "lie.ndjson", found)).checks[check].contradictions
+    )
     assert contradictions
-    assert any(found[place]["n"] in one.evidence for one in contradictions)
+    assert any(line["n"] in one.evidence for one in contradictions)
 
 
 def lie(entries: list[dict[str, Any]], field: str) -> None:

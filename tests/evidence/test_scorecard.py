@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,7 +16,8 @@ from sim.cli.main import main
 from sim.contract.contract import load_contract
 from sim.core.catalogue import assumptions, observations, quirks
 from sim.read import spec_coverage
-from tests.evidence.conftest import Compare, Line
+from tests.evidence.conftest import Compare
+from tests.evidence.lines import ABSENT, Line, called, lines, put, write
 
 Fidelity: TypeAlias = Callable[..., dict[str, Any]]
 READINGS = ("documented", "observed")
@@ -115,7 +116,7 @@ def test_observations_name_operations_of_the_contract_and_tests_name_observation
     known = {one.name for one in load_contract().operations}
     for one in observations.catalogue().values():
         assert set(one.operations) <= known, one.name
-    assert set(spec_coverage.load_observed()) <= set(observations.catalogue())
+    assert set(spec_coverage.load("observed")[1]) <= set(observations.catalogue())
 
 
 # ---- what a recording adds
@@ -148,9 +149,7 @@ def test_fields_that_no_answer_shows_are_named(
     session: Path, spoil: Callable[[Callable[[list[Line]], None]], Path], fidelity: Fidelity
 ) -> None:
     def without_price(found: list[Line]) -> None:
-        for line in found:
-            if line.get("request", {}).get("path", "").startswith("/v1/order/"):
-                line["answer"]["body"].get("order", {}).pop("avgPx", None)
+        put(called(found, "/v1/order/", 200), "answer.body.order.avgPx", ABSENT)
 
     whole = fidelity(session)["operations"][ORDER]["fields"]
     less = fidelity(spoil(without_price))["operations"][ORDER]["fields"]
@@ -162,10 +161,8 @@ def test_a_difference_stands_on_the_page_with_its_number_in_each_reading(
     spoil: Callable[[Callable[[list[Line]], None]], Path], tmp_path: Path
 ) -> None:
     def misspell(found: list[Line]) -> None:
-        for line in found:
-            if line.get("request", {}).get("path") == "/v1/markets":
-                for market in line["answer"]["body"]["markets"]:
-                    market["marketType"] = "futures"
+        for market in called(found, "/v1/markets", 200)["answer"]["body"]["markets"]:
+            market["marketType"] = "futures"
 
     page = tmp_path / "page.html"
     assert main(["fidelity", str(spoil(misspell)), "--out", str(page)]) == 0
@@ -213,10 +210,9 @@ def test_a_sandbox_on_this_machine_is_no_evidence_of_the_service(
     session: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for address, local in (("http://127.0.0.1:18082", True), ("https://api.example", False)):
-        first, _, rest = session.read_text().partition("\n")
-        header = json.loads(first) | {"upstream": {"exchange": address}}
-        file = tmp_path / "one.ndjson"
-        file.write_text(json.dumps(header) + "\n" + rest)
+        header, *rows = lines(session)
+        header["upstream"] = {"exchange": address}
+        file = write(tmp_path / "one.ndjson", [header, *rows])
         assert main(["fidelity", str(file), "--out", str(tmp_path / "page.md")]) == 0
         assert ("not evidence of the service" in capsys.readouterr().out) is local
         told = "nothing here is evidence" in (tmp_path / "page.md").read_text()
@@ -240,21 +236,21 @@ def test_verdicts_of_infer_stand_beside_our_values(
     assert told == "refuted by the recording (2 calls; fits down)"
 
 
-def errors() -> Iterator[Any]:
-    yield pytest.param(["{session}", "--out", "page.pdf"], "must end in .md or .html", id="suffix")
-    yield pytest.param(["--scenario", "quickstart"], "name a FILE", id="no recording")
-    yield pytest.param(["{session}", "--seed", "3"], "--scenario", id="seed alone")
-    yield pytest.param(["{session}", "--inferred", "{session}"], "sim infer", id="no verdicts")
-    yield pytest.param(["pyproject.toml"], "this is not a recording", id="no recording file")
-    yield pytest.param(["{session}", "--scenario", "nope"], "nope", id="no scenario")
-
-
-@pytest.mark.parametrize(("arguments", "says"), [*errors()])
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("SESSION --out page.pdf", "must end in .md or .html"),
+        ("--scenario quickstart", "name a FILE"),
+        ("SESSION --seed 3", "--scenario"),
+        ("SESSION --inferred SESSION", "sim infer"),
+        ("pyproject.toml", "this is not a recording"),
+        ("SESSION --scenario nope", "nope"),
+    ],
+)
 def test_mistakes_are_told(
-    session: Path, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+    session: Path, arguments: str, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = [one.replace("{session}", str(session)) for one in arguments]
-    assert main(["fidelity", *given]) == 2
+    assert main(["fidelity", *arguments.replace("SESSION", str(session)).split()]) == 2
     assert says in capsys.readouterr().err
 
 

@@ -3,7 +3,6 @@ by line."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,9 @@ import pytest
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant
 from tests.evidence import fresh_session as fresh
+from tests.evidence.clients import BOOKS, Clients, planted
 from tests.evidence.conftest import Compare, differences
-from tests.evidence.in_process import lines
-from tests.evidence.wide_session import BOOKS, Clients, planted
+from tests.evidence.lines import Line, called, edited, frames, lines
 from tests.journeys import retail_order
 
 pytestmark = pytest.mark.reading("documented")
@@ -41,9 +40,9 @@ def variant(folder: Path, settings: dict[str, Any]) -> Path:
     return folder / "other.yaml"
 
 
-def held_line(file: Path) -> dict[str, Any]:
+def held_line(file: Path) -> Line:
     """The call whose answer was held."""
-    return next(one for one in lines(file) if one.get("request", {}).get("path") == "/v1/orders")
+    return called(lines(file), "/v1/orders")
 
 
 def test_a_held_call_is_sent_when_it_was_sent(tmp_path: Path, compare: Compare) -> None:
@@ -72,7 +71,7 @@ def test_another_wait_is_a_difference_of_time(
         assert (one["recorded"], one["ours"]) == (4, float(latency.rstrip("s")))
 
 
-def without_dates(line: dict[str, Any]) -> None:
+def without_dates(line: Line) -> None:
     """Return a line of a service that never reports its time."""
     if "answer" in line:
         line["answer"].pop("now", None)
@@ -84,11 +83,10 @@ def test_the_recorders_clock_stands_in_where_the_service_tells_no_time(
     shown: str, tmp_path: Path, compare: Compare
 ) -> None:
     file = planted(tmp_path, "slow", SLOW, parts=(held,))
-    written = lines(file)
-    for number, line in enumerate(written):
-        if shown == "never" or number % 4:
-            without_dates(line)
-    file.write_text("".join(json.dumps(line) + "\n" for line in written))
+    with edited(file) as written:
+        for number, line in enumerate(written):
+            if shown == "never" or number % 4:
+                without_dates(line)
     code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
     assert (code, differences(found)) == (0, [])
 
@@ -103,11 +101,10 @@ def test_a_clock_that_was_moved_by_hand_is_followed(tmp_path: Path, compare: Com
             clients.world.advance(wait)
 
     file = planted(tmp_path, "moved", {}, parts=(act,))
-    written = lines(file)
-    for number, line in enumerate(written[1:]):
-        line["at"] = f"2026-11-01T12:00:00.{number:03}Z"
-        line["answer"]["at"] = f"2026-11-01T12:00:00.{number:03}4Z"
-    file.write_text("".join(json.dumps(line) + "\n" for line in written))
+    with edited(file) as written:
+        for number, line in enumerate(written[1:]):
+            line["at"] = f"2026-11-01T12:00:00.{number:03}Z"
+            line["answer"]["at"] = f"2026-11-01T12:00:00.{number:03}4Z"
     code, found = compare(file, "--scenario", str(tmp_path / "moved.yaml"))
     assert (code, differences(found)) == (0, [])
 
@@ -115,8 +112,8 @@ def test_a_clock_that_was_moved_by_hand_is_followed(tmp_path: Path, compare: Com
 def test_a_held_call_that_stands_twice_is_sent_twice(tmp_path: Path, compare: Compare) -> None:
     """Concatenated recordings have duplicate line numbers."""
     file = planted(tmp_path, "slow", SLOW, parts=(held,))
-    line = json.dumps(held_line(file))
-    file.write_text(file.read_text() + f"{line}\n{line}\n")
+    with edited(file) as written:
+        written += [called(written, "/v1/orders")] * 2
     code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
     assert code in (0, 1)
     assert found["operations"]["RetailOrdersAPI.CreateOrder"]["seen"] == 3
@@ -126,14 +123,14 @@ def by_hand(file: Path) -> Path:
     """Return a recording of a sandbox whose clock is moved by hand: the recorder's clock advances
     by a millisecond per line, and by 20 at a line where the service's clock was moved.
     """
-    written, at, before = lines(file), 1_793_534_400_000, ""
-    for line in written[1:]:
-        at, before = at + (1 if line["at"] == before else 20), line["at"]
-        line["at"] = instant(at)
-        if "answer" in line:
-            before = line["answer"].get("at", before)
-            line["answer"]["at"] = instant(at := at + 1)
-    file.write_text("".join(json.dumps(line) + "\n" for line in written))
+    at, before = 1_793_534_400_000, ""
+    with edited(file) as written:
+        for line in written[1:]:
+            at, before = at + (1 if line["at"] == before else 20), line["at"]
+            line["at"] = instant(at)
+            if "answer" in line:
+                before = line["answer"].get("at", before)
+                line["answer"]["at"] = instant(at := at + 1)
     return file
 
 
@@ -160,12 +157,8 @@ def test_a_frame_that_is_missing_while_the_clock_is_moved_by_hand_is_found(
     tmp_path: Path, compare: Compare
 ) -> None:
     file = by_hand(planted(tmp_path, "moved", {}, seed=702, parts=(fresh.drawn(702),)))
-    written = file.read_text().splitlines()
-    trades = [
-        number for number, line in enumerate(written) if '"tradeTime"' in line and '"frame"' in line
-    ]
-    del written[trades[0]]
-    file.write_text("\n".join(written) + "\n")
+    with edited(file) as written:
+        written.remove(frames(written, "tradeTime")[0])
     code, found = compare(file, "--scenario", str(tmp_path / "moved.yaml"), "--seed", "702")
     assert code == 1
     assert [one["kind"] for _, one in differences(found)] == ["missing frame"]
@@ -191,13 +184,11 @@ def test_a_call_during_which_the_clock_jumped_is_sent_before_the_jump(
     sent = held_line(file)["at"]
     during = [line for line in lines(file) if "frame" in line and line["at"] > sent]
     assert len(during) > 3
-    by_hand(file)
-    written = lines(file)
-    call = next(line for line in written if line.get("n") == held_line(file)["n"])
-    first = next(line for line in written if line.get("n") == during[0]["n"])
-    call["at"] = first["at"].replace("6Z", "59Z")
-    call["answer"]["headers"]["x-server-latency"] = "4"
-    file.write_text("".join(json.dumps(line) + "\n" for line in written))
+    with edited(by_hand(file)) as written:
+        call = called(written, "/v1/orders")
+        first = next(line for line in written if line.get("n") == during[0]["n"])
+        call["at"] = first["at"].replace("6Z", "59Z")
+        call["answer"]["headers"]["x-server-latency"] = "4"
     code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
     assert (code, differences(found)) == (0, [])
 
@@ -215,10 +206,9 @@ def test_a_session_may_begin_with_a_call_that_waits(tmp_path: Path, compare: Com
             clients.retail.get("/v1/orders/open")
 
     file = by_hand(planted(tmp_path, "slow", SLOW, parts=(act,)))
-    written = lines(file)
-    call = next(line for line in written if line.get("n") == held_line(file)["n"])
-    call["answer"]["headers"]["x-server-latency"] = "4"
-    file.write_text("".join(json.dumps(line) + "\n" for line in written))
+    with edited(file) as written:
+        call = called(written, "/v1/orders")
+        call["answer"]["headers"]["x-server-latency"] = "4"
     code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
     assert (code, differences(found)) == (0, [])
     _, found = compare(file, "--scenario", str(variant(tmp_path, {})))

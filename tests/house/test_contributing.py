@@ -29,15 +29,11 @@ from tests.journeys import key, order, quiet, retail_order, rpc_trader, trader
 FEED_IMPORTS = """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.streams.feed import EventReaders, KeyedFeed, KeyedStream
 from sim.api.streams.shared_frames import encoded
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.events import Settled
-
-if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 
 """
@@ -150,16 +146,14 @@ def date_a_rule(house: House) -> None:
 
 
 def add_a_step(house: House) -> None:
-    body, function, row, described = snippets("A step")
+    body, function, described = snippets("A step")
     steps = "sim/world/format/steps.py"
     house.insert(steps, f"{body}\n\n", before="class When(Struct, frozen=True, kw_only=True):\n")
     key = "    clear: ClearStep | None = None\n"
     house.insert(steps, key, before="    settle: SettleStep | None = None\n")
-    markets, actions = "sim/run/actors/operator/markets.py", "sim/run/actors/operator/actions.py"
-    house.insert(markets, function)
+    markets = "sim/run/actors/operator/markets.py"
+    house.insert(markets, f"{function}\n\n", before='@operator_action("trade.bust"')
     house.insert(markets, "ClearStep, ", after="from sim.world.format.steps import CancelStep, ")
-    house.insert(actions, f"{indent(row.rstrip(), '    ')},\n", before='    Action("trade.bust"')
-    house.insert(actions, "    ClearStep,\n", before="    SettleStep,\n    StateStep,\n")
     house.insert("fixtures/control-reference.json", described, before='  "GET /clock": {\n')
 
 
@@ -172,13 +166,10 @@ def add_a_conformance_rule(house: House) -> None:
 
 def add_a_retail_endpoint(house: House) -> str:
     rpc, messages, handler, test = snippets("A retail endpoint")
-    proto, module = "proto/retail/v1/account_api.proto", "sim/api/retail/account.py"
+    proto, module = "proto/retail/v1/account_api.proto", "sim/api/retail/balances.py"
     house.insert(proto, rpc, after="service RetailAccountAPI {\n")
     house.insert(proto, messages)
     house.insert(module, handler)
-    house.insert(module, "funds_in_use, ", after="from sim.api.retail.balances import ")
-    name = "from sim.api.rendering.retail_numbers import dollars\n"
-    house.insert(module, name, before="from sim.api.retail.balances")
     return test
 
 
@@ -231,12 +222,11 @@ def add_a_webhook_type(house: House) -> str:
 
 
 def add_an_invariant(house: House) -> None:
-    check, row, spoil, broken = snippets("An invariant")
+    check, row, spoil = snippets("An invariant")
     invariants, breaks = "sim/core/invariants.py", "tests/search/test_broken_invariants.py"
     house.insert(invariants, f"{check}\n\n", before="class Invariant(NamedTuple):\n")
     house.insert(invariants, f"    {row}", before='    "books": Invariant(\n')
-    house.insert(breaks, f"{spoil}\n\n", before="BREAKS = [\n")
-    house.insert(breaks, f"{indent(broken.rstrip(), '    ')},\n", after="BREAKS = [\n")
+    house.insert(breaks, f"{spoil}\n\n", before="def begun() -> Simulation:\n")
 
 
 @pytest.mark.long

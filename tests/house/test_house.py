@@ -47,7 +47,13 @@ PACKAGES: dict[str, tuple[str, ...]] = {
 INSIDE = {
     "world": (("format",), ("reference",), ("start",)),
     "run": (("engine",), ("actors",), ("simulation", "loader"), ("client",)),
-    "evidence": (("recording",), ("witness",), ("compare",)),
+    "evidence": (
+        ("recording",),
+        ("witness", "validation"),
+        ("replay",),
+        ("compare",),
+        ("infer", "scorecard"),
+    ),
     "core": (
         ("catalogue",),
         ("model",),

@@ -37,10 +37,12 @@ class Model:
         branch = [*self.tree.values()][-1]
         before = self.lines[branch.name]
         last = before[-1][1] if before else LinePosition(0, 0, 0, branch.timers, 0)
-        place = LinePosition(self.written, 7, last.after + after, last.timers + timers, cause)
+        line_position = LinePosition(
+            self.written, 7, last.after + after, last.timers + timers, cause
+        )
         self.written += 8
-        branch.add(*place)
-        before.append((branch.name, place))
+        branch.add(*line_position)
+        before.append((branch.name, line_position))
 
 
 small = st.integers(0, 2)
@@ -77,21 +79,21 @@ def test_a_branch_has_the_lines_that_led_to_it(deeds: list[tuple]) -> None:  # t
 
 
 def check(branch: Branch, lines: Lines) -> None:
-    places = [place for _, place in lines]
+    places = [index for _, index in lines]
     assert branch.seq == len(lines)
     assert [branch.position(seq) for seq in range(1, branch.seq + 1)] == places
     assert [branch.holder(seq).name for seq in range(1, branch.seq + 1)] == [
         name for name, _ in lines
     ]
     for at in range(-1, 12):
-        assert branch.seq_at(at) == sum(place.after <= at for place in places)
+        assert branch.seq_at(at) == sum(index.after <= at for index in places)
     for timer in range(12):
-        by = next((seq for seq, place in enumerate(places, 1) if place.timers > timer), 0)
+        by = next((seq for seq, index in enumerate(places, 1) if index.timers > timer), 0)
         assert branch.scheduled_by(timer, branch.seq) == (by if timer >= branch.timers else 0)
 
 
 def check_part(branch: Branch, lines: Lines, low: int, high: int) -> None:
-    places = [place for _, place in lines]
+    places = [position for _, position in lines]
     end = min(high, branch.seq)
     assert [*branch.positions(low, end)] == places[low:end]
     parts = branch.parts(low, end)
@@ -101,7 +103,7 @@ def check_part(branch: Branch, lines: Lines, low: int, high: int) -> None:
     assert all(first < last for _, first, last in parts)
     assert len({part.name for part, _, _ in parts}) == len(parts)
     for timer in range(12):
-        by = next((seq for seq, place in enumerate(places, 1) if place.timers > timer), 0)
+        by = next((seq for seq, position in enumerate(places, 1) if position.timers > timer), 0)
         expected = by if timer >= branch.timers and by <= end else 0
         assert branch.scheduled_by(timer, end) == expected
 

@@ -32,16 +32,16 @@ def test_a_log_uniform_draw_stays_in_its_range_and_takes_two_draws(
 
 def test_each_octave_of_a_log_uniform_draw_is_equally_likely() -> None:
     stream = Entropy(7).stream("x")
-    found = [stream.log_between(1, 15).bit_length() for _ in range(4000)]
-    assert all(900 < found.count(octave) < 1100 for octave in (1, 2, 3, 4))
+    results = [stream.log_between(1, 15).bit_length() for _ in range(4000)]
+    assert all(900 < results.count(octave) < 1100 for octave in (1, 2, 3, 4))
 
 
 def test_exponential_waits_have_their_mean_and_are_memoryless() -> None:
     stream = Entropy(7).stream("x")
-    found = [stream.exponential(10**9) for _ in range(20_000)]
-    assert 0.97e9 < sum(found) / len(found) < 1.03e9
+    results = [stream.exponential(10**9) for _ in range(20_000)]
+    assert 0.97e9 < sum(results) / len(results) < 1.03e9
     for times, share in ((1, 0.368), (2, 0.135), (4, 0.0183)):
-        assert abs(sum(wait > times * 10**9 for wait in found) / len(found) - share) < 0.01
+        assert abs(sum(wait > times * 10**9 for wait in results) / len(results) - share) < 0.01
     assert stream.exponential(1) >= 1
 
 
@@ -127,15 +127,15 @@ def test_a_bound_that_no_word_covers_is_refused(bound: int) -> None:
 
 def test_counts_of_draws_are_all_the_state_there_is() -> None:
     entropy = Entropy(7)
-    one, other = entropy.stream("one"), entropy.stream("other")
-    assert (one is entropy.stream("one"), entropy.save(), entropy.used()) == (True, {}, [])
+    item, other = entropy.stream("one"), entropy.stream("other")
+    assert (item is entropy.stream("one"), entropy.save(), entropy.used()) == (True, {}, [])
     assert entropy.key("k") == entropy.key("k") != entropy.key("l")
-    before = [one.bits(), one.bits(), other.bits()]
+    before = [item.bits(), item.bits(), other.bits()]
     assert entropy.save() == {"one": 2, "other": 1}
     assert entropy.used() == ["k", "l", "one", "other"]
-    following = one.bits()
+    following = item.bits()
     entropy.load({"one": 2, "third": 5})
-    assert (one.bits(), other.bits()) == (following, before[2])
+    assert (item.bits(), other.bits()) == (following, before[2])
     assert entropy.stream("third").drawn == 5
     entropy.load({})
-    assert [one.bits(), one.bits(), other.bits()] == before
+    assert [item.bits(), item.bits(), other.bits()] == before

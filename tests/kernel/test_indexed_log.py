@@ -42,13 +42,13 @@ def log() -> IndexedLog[Row]:
     )
 
 
-def later(made: list[Row], more: list[Row]) -> list[Row]:
+def later(created: list[Row], more: list[Row]) -> list[Row]:
     """Rows whose instants never decrease."""
-    now, found = made[-1].at if made else 0, []
+    now, result = created[-1].at if created else 0, []
     for row in more:
         now += row.at
-        found.append(Row(now, row.symbol, row.buyer, row.seller, row.text))
-    return found
+        result.append(Row(now, row.symbol, row.buyer, row.seller, row.text))
+    return result
 
 
 class Question(NamedTuple):
@@ -69,28 +69,28 @@ questions = st.builds(
 )
 
 
-def check(found: IndexedLog[Row], question: Question) -> None:
-    every = list(found)
-    assert (len(found), [found[seq] for seq in range(len(found))]) == (len(every), every)
+def check(result: IndexedLog[Row], question: Question) -> None:
+    every = list(result)
+    assert (len(result), [result[seq] for seq in range(len(result))]) == (len(every), every)
     for account in "abcd":
         mine = [seq for seq, row in enumerate(every) if account in (row.buyer, row.seller)]
-        assert list(found.of_account(account)) == mine
+        assert list(result.of_account(account)) == mine
         for text in "tuw":
-            assert list(found.of_text("text", account, text)) == [
+            assert list(result.of_text("text", account, text)) == [
                 seq for seq in mine if every[seq].text == text
             ]
     for symbol in "XYZQ":
-        assert list(found.of_symbol(symbol)) == [
+        assert list(result.of_symbol(symbol)) == [
             seq for seq, row in enumerate(every) if row.symbol == symbol
         ]
-    assert {row.symbol for row in every} <= set(found.symbols())
-    check_selection(found, every, question)
+    assert {row.symbol for row in every} <= set(result.symbols())
+    check_selection(result, every, question)
 
 
-def check_selection(found: IndexedLog[Row], every: list[Row], asked: Question) -> None:
+def check_selection(result: IndexedLog[Row], every: list[Row], asked: Question) -> None:
     """The result may hold more than was asked, but of the accounts and of the time."""
     texts = [("text", text) for text in asked.texts]
-    view = found.select(asked.accounts, asked.symbol, asked.start, asked.end, texts)
+    view = result.select(asked.accounts, asked.symbol, asked.start, asked.end, texts)
     got = list(view)
     assert list(reversed(view)) == got[::-1] == list(view)[::-1]
     allowed = [
@@ -114,7 +114,7 @@ def check_selection(found: IndexedLog[Row], every: list[Row], asked: Question) -
     if not asked.symbol and asked.start is None and asked.end is None:
         assert len(got) == min(map(len, shortest)) or len(asked.accounts) > 1
     seqs = range(0, len(every), 2)
-    some = found.some([*reversed(seqs), *seqs], asked.accounts)
+    some = result.some([*reversed(seqs), *seqs], asked.accounts)
     assert list(some) == [
         every[seq] for seq in seqs if asked.accounts & {every[seq].buyer, every[seq].seller}
     ]
@@ -130,43 +130,43 @@ def check_selection(found: IndexedLog[Row], every: list[Row], asked: Question) -
 def test_a_log_finds_what_filtering_finds(
     batches: list[list[Row]], other: list[Row], count: int, question: Question, read: bool
 ) -> None:
-    found = log()
+    result = log()
     for batch in batches:
         if read:
-            check(found, question)
-        before = found.select("abc")
-        held = list(found)
-        found.rows += later(found.rows, batch)
+            check(result, question)
+        before = result.select("abc")
+        held = list(result)
+        result.rows += later(result.rows, batch)
         assert list(before) == held, "rows added later are not in it"
-    check(found, question)
-    old = found.rows
+    check(result, question)
+    old = result.rows
     kept = list(old)
     count %= len(old) + 1
     if not read:
-        found.rows += later(old, other)  # no index has them yet
-    found.become([*old[:count], *later(old[:count], other)], count)
-    check(found, question)
+        result.rows += later(old, other)  # no index has them yet
+    result.become([*old[:count], *later(old[:count], other)], count)
+    check(result, question)
     assert old[: len(kept)] == kept
-    found.become([], 0)
-    check(found, question)
-    assert list(found.symbols()) == []
+    result.become([], 0)
+    check(result, question)
+    assert list(result.symbols()) == []
 
 
 def test_the_shortest_index_is_read_and_a_tie_is_no_reason_to_filter() -> None:
-    found = log()
-    found.rows += later([], [Row(1, "X", "a", "a", "t"), Row(1, "Y", "a", "b", "u")] * 2)
-    found.rows += later(found.rows, [Row(1, "X", "b", "b", "t")])
-    assert [row.symbol for row in found.select(["a"], symbol="Y")] == ["Y", "Y"]
-    assert [row.symbol for row in found.select(["b"], symbol="X")] == ["Y", "Y", "X"]
-    assert [row.text for row in found.select(["a"], texts=[("text", "t")])] == ["t", "t"]
-    assert len(list(found.select(["a", "b"]))) == 5
+    result = log()
+    result.rows += later([], [Row(1, "X", "a", "a", "t"), Row(1, "Y", "a", "b", "u")] * 2)
+    result.rows += later(result.rows, [Row(1, "X", "b", "b", "t")])
+    assert [row.symbol for row in result.select(["a"], symbol="Y")] == ["Y", "Y"]
+    assert [row.symbol for row in result.select(["b"], symbol="X")] == ["Y", "Y", "X"]
+    assert [row.text for row in result.select(["a"], texts=[("text", "t")])] == ["t", "t"]
+    assert len(list(result.select(["a", "b"]))) == 5
 
 
 @given(st.lists(rows, max_size=12), st.integers(-1, 12), bound)
 def test_a_slice_by_time_has_both_ends(given_rows: list[Row], start: int, end: int | None) -> None:
-    made = later([], given_rows)
-    assert [made[seq] for seq in slice_by_time(made, start, end)] == [
-        row for row in made if row.at >= start and (end is None or row.at <= end)
+    created = later([], given_rows)
+    assert [created[seq] for seq in slice_by_time(created, start, end)] == [
+        row for row in created if row.at >= start and (end is None or row.at <= end)
     ]
 
 

@@ -82,8 +82,8 @@ def test_an_instant_and_its_text_are_one(at: int) -> None:
     text = format_instant(at)
     assert parse_instant(text) == parse_instant(text.lower()) == at
     assert parse_instant(text.replace("T", " ").replace("Z", "+00:00")) == at
-    whole, _, fraction = text.removesuffix("Z").partition(".")
-    assert whole == (EPOCH + timedelta(seconds=at // NS_PER_S)).strftime("%Y-%m-%dT%H:%M:%S")
+    total, _, fraction = text.removesuffix("Z").partition(".")
+    assert total == (EPOCH + timedelta(seconds=at // NS_PER_S)).strftime("%Y-%m-%dT%H:%M:%S")
     assert len(fraction) in (0, 3, 6, 9)
     assert not fraction.endswith("000")
     assert int(fraction.ljust(9, "0") or 0) == at % NS_PER_S
@@ -133,7 +133,7 @@ def test_forms_of_an_instant(text: str, seconds: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("2026-09-08T12:30:00", "not an RFC 3339 instant with an offset: '2026-09-08T12:30:00'"),
         ("2026-09-08T12:30:00.1234567890Z", "not an RFC 3339 instant with an offset"),
@@ -145,8 +145,8 @@ def test_forms_of_an_instant(text: str, seconds: int) -> None:
         ("", "not an RFC 3339 instant"),
     ],
 )
-def test_text_that_is_no_instant_is_refused(text: str, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_text_that_is_no_instant_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         parse_instant(text)
 
 
@@ -185,9 +185,9 @@ def test_a_span_and_its_text_are_one(span: int) -> None:
             assert int(count) > 0
             assert most is None or int(count) < most
     assert not rest or 0 <= float(rest.removesuffix("s")) < 60
-    whole, fraction = divmod(span, NS_PER_S)
-    exact = f"{whole}.{fraction:09d}"
-    assert format_seconds(span) == (exact.rstrip("0") if fraction else str(whole))
+    total, fraction = divmod(span, NS_PER_S)
+    exact = f"{total}.{fraction:09d}"
+    assert format_seconds(span) == (exact.rstrip("0") if fraction else str(total))
 
 
 @given(st.tuples(*[st.integers(0, 99)] * 5), st.integers(0, 10**9 - 1))
@@ -238,8 +238,8 @@ def test_a_span_is_no_longer_than_the_calendar(form: str) -> None:
     if form == "{}ns":
         texts = (f"{longest}ns", f"{longest + 1}ns")
     else:
-        whole = longest // NS_PER_S
-        texts = (f"PT{whole}S", f"PT{whole}.000000001S")
+        total = longest // NS_PER_S
+        texts = (f"PT{total}S", f"PT{total}.000000001S")
     assert parse_span(texts[0]) == -parse_span(f"-{texts[0]}") == longest
     for sign in ("", "-", "+"):
         with pytest.raises(ValueError) as error:
@@ -297,14 +297,14 @@ def test_two_instants_have_the_same_trade_date_or_not(at: int, later: int) -> No
 def test_the_next_of_a_weekly_time_is_within_a_week(
     at: int, weekday: int, hour: int, minute: int
 ) -> None:
-    found = next_weekly(at, weekday, hour, minute)
-    assert at < found <= at + 7 * DAY + HOUR
-    clock = civil(found)
+    result = next_weekly(at, weekday, hour, minute)
+    assert at < result <= at + 7 * DAY + HOUR
+    clock = civil(result)
     assert clock.weekday() == weekday
     if clock.utcoffset() == (clock - timedelta(hours=3)).utcoffset():  # no gap of spring
         assert (clock.hour, clock.minute, clock.second) == (hour, minute, 0)
-    assert next_weekly(found - 1, weekday, hour, minute) == found
-    after = next_weekly(found, weekday, hour, minute)
+    assert next_weekly(result - 1, weekday, hour, minute) == result
+    after = next_weekly(result, weekday, hour, minute)
     assert civil(after).date() == clock.date() + timedelta(days=7)
     assert next_weekly(at, weekday, hour) == next_weekly(at, weekday, hour, 0)
 

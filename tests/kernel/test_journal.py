@@ -83,7 +83,7 @@ def test_a_record_has_number_instant_input_outcome_and_the_digest_after_it() -> 
     assert journal.digest == chained(7, 3, 4), "what is aside is not in it"
     assert file.getvalue() == encode_header(HEADER) + b"\n" + first + second
     assert list(journal.lines()) == [first[:-1], second[:-1]]
-    assert [place[2:] for place in journal.branch.positions(0, 2)] == [(4, 3, 1), (5, 4, 2)]
+    assert [index[2:] for index in journal.branch.positions(0, 2)] == [(4, 3, 1), (5, 4, 2)]
     assert (journal.seq, journal.last_line) == (2, second)
     journal.append(9, b"{}", b"{}", b"", 10)
     assert journal.branch.position(3)[2:] == (10, 0, 0)
@@ -159,15 +159,15 @@ def test_starts_are_the_same_where_their_seeds_are() -> None:
     journal = Journal(HEADER)
     first = journal.checkpoint()
     write(journal, 1)
-    one = journal.checkpoint()
+    item = journal.checkpoint()
     journal.restart(8)
     assert (journal.seq, journal.digest, journal.branch.begun) == (0, chained(8), "reset")
     eighth = journal.checkpoint()
     write(journal, 2)
-    assert [journal.on_branch(at) for at in (first, one, eighth)] == [False, False, True]
+    assert [journal.on_branch(at) for at in (first, item, eighth)] == [False, False, True]
     journal.restart(7)
     assert journal.digest == chained(7)
-    assert [journal.on_branch(at) for at in (first, one, eighth)] == [True, False, False]
+    assert [journal.on_branch(at) for at in (first, item, eighth)] == [True, False, False]
     assert not journal.on_branch(first._replace(branch="nowhere"))
     assert [branch.begun for branch in journal.branches.values()] == ["start", "reset", "reset"]
     journal.stand_at_start(journal.branches["branch-1"])
@@ -246,8 +246,8 @@ def test_a_journal_along_a_branch_replays_to_the_same_digest() -> None:
     assert numbers(along.lines()) == [6, 7, 8, 9]
     assert list(along.lines()) == list(journal.lines())
     assert [*along.branch.positions(0, 4)] != [*journal.branch.positions(0, 4)]
-    assert [place[1:] for place in along.branch.positions(0, 4)] == [
-        place[1:] for place in journal.branch.positions(0, 4)
+    assert [position[1:] for position in along.branch.positions(0, 4)] == [
+        position[1:] for position in journal.branch.positions(0, 4)
     ]
     lines = [read_line(line) for line in file.getvalue().splitlines()[1:]]
     assert [(line.mark, line.argument, line.seq) for line in lines] == [
@@ -430,9 +430,9 @@ def written(*numbers: int) -> bytes:
 
 @given(st.lists(st.integers(0, 9), max_size=3), st.integers(0, 400))
 def test_of_a_torn_journal_its_whole_lines_are_left(some: list[int], cut: int) -> None:
-    whole = written(*some)
-    head = whole.index(b"\n") + 1
-    torn = whole[: max(head, len(whole) - cut)]
+    total = written(*some)
+    head = total.index(b"\n") + 1
+    torn = total[: max(head, len(total) - cut)]
     _, lines = read_journal(io.BytesIO(torn))
     assert [(number, line) for number, line in lines] == [
         (number, line) for number, line in enumerate(torn[: torn.rindex(b"\n")].split(b"\n"), 1)
@@ -445,10 +445,10 @@ def test_a_compressed_journal_is_read_as_far_as_it_goes(cut: int) -> None:
     packed = gzip.compress(plain)
     file = io.BufferedReader(io.BytesIO(packed[: len(packed) - cut]))  # type: ignore[arg-type]
     header, lines = read_journal(file)
-    found = [line for _, line in lines]
+    results = [line for _, line in lines]
     assert header.seed == 7
-    assert found == plain.splitlines()[1 : 1 + len(found)]
-    assert len(found) == 50 if not cut else 0 <= len(found) < 51
+    assert results == plain.splitlines()[1 : 1 + len(results)]
+    assert len(results) == 50 if not cut else 0 <= len(results) < 51
     plain_file = io.BufferedReader(io.BytesIO(plain))  # type: ignore[arg-type]
     assert len(list(read_journal(plain_file)[1])) == 50
 
@@ -460,7 +460,7 @@ def reason(text: bytes) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         (b"", "1: the file is empty"),
         (
@@ -507,8 +507,8 @@ def reason(text: bytes) -> str:
         (written() + b"[" * 100_000 + b"\n", "2: not a journal record: "),
     ],
 )
-def test_what_is_no_journal_is_refused_with_its_line_and_reason(text: bytes, says: str) -> None:
-    assert reason(text).startswith(says)
+def test_what_is_no_journal_is_refused_with_its_line_and_reason(text: bytes, message: str) -> None:
+    assert reason(text).startswith(message)
 
 
 def test_a_line_has_a_longest_length(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,8 +37,8 @@ def test_a_wheel_has_them_inside_and_a_checkout_beside_the_package(
 def test_another_kind_is_an_error_and_scenarios_are_sorted() -> None:
     with pytest.raises(ValueError, match=r"^unknown kind of resource 'tests'$"):
         resources.folder("tests")
-    found = resources.bundled_scenarios()
+    result = resources.bundled_scenarios()
     root = Path(__file__).parents[2]
     assert resources.folder("fixtures") == root / "fixtures"
-    assert list(found) == sorted(file.stem for file in (root / "scenarios").glob("*.yaml"))
-    assert "quickstart" in found
+    assert list(result) == sorted(file.stem for file in (root / "scenarios").glob("*.yaml"))
+    assert "quickstart" in result

@@ -30,21 +30,21 @@ class Queue(RuleBasedStateMachine):
     @rule(data=st.data())
     def cancel(self, data: st.DataObject) -> None:
         seq = data.draw(st.sampled_from([*self.seqs, 0]))
-        known = [timer for timer in self.waiting + self.suspended if timer.seq == seq]
-        assert self.queue.cancel(seq) is bool(known)
+        existing = [timer for timer in self.waiting + self.suspended if timer.seq == seq]
+        assert self.queue.cancel(seq) is bool(existing)
         self.waiting = [timer for timer in self.waiting if timer.seq != seq]
         self.suspended = [timer for timer in self.suspended if timer.seq != seq]
 
     @rule(until=st.integers(0, 20), suspend=st.booleans())
     def pop(self, until: int, suspend: bool) -> None:
         due = [timer for timer in sorted(self.waiting) if timer.due <= until]
-        found = self.queue.pop_due(until)
-        assert found == (due[0] if due else None)
-        if found is not None:
-            self.waiting.remove(found)
+        result = self.queue.pop_due(until)
+        assert result == (due[0] if due else None)
+        if result is not None:
+            self.waiting.remove(result)
             if suspend:
-                self.queue.suspend(found)
-                self.suspended.append(found)
+                self.queue.suspend(result)
+                self.suspended.append(result)
 
     @rule()
     def resume(self) -> None:
@@ -147,11 +147,11 @@ def test_closing_a_queue_finds_kinds_without_an_owner() -> None:
 
 def heap_after(queue: TimerQueue, seqs: list[int]) -> list[int]:
     """How many entries the heap has after each of some timers was cancelled."""
-    found = []
+    results = []
     for seq in seqs:
         assert queue.cancel(seq)
-        found.append(len(queue._heap))
-    return found
+        results.append(len(queue._heap))
+    return results
 
 
 def fill(queue: TimerQueue, count: int) -> list[int]:
@@ -193,9 +193,9 @@ def test_a_rebuilt_or_loaded_queue_fires_in_order_and_starts_to_count_anew() -> 
     dirty = TimerQueue()
     heap_after(dirty, fill(dirty, 200)[:90])
     dirty.load(queue.save())
-    for found in (queue, other, dirty):
+    for result in (queue, other, dirty):
         fired = []
-        while (timer := found.pop_due(300)) is not None:
+        while (timer := result.pop_due(300)) is not None:
             fired.append(timer)
         assert [timer.seq for timer in fired] == left
         assert fired == sorted(fired)
@@ -219,17 +219,17 @@ def test_a_prefix_of_kinds_is_cancelled_and_the_suspended_stay() -> None:
 
 def test_the_version_of_a_queue_changes_whenever_what_is_pending_does() -> None:
     queue = TimerQueue()
-    seen = {queue.version}
+    observed = {queue.version}
     first = queue.schedule(1, "kind")
     queue.schedule(2, "kind")
-    seen.add(queue.version)
+    observed.add(queue.version)
     assert (queue.scheduled, len(queue)) == (3, 2)
     timer = queue.pop_due(1)
     assert timer is not None
-    seen.add(queue.version)
+    observed.add(queue.version)
     queue.suspend(timer)
-    seen.add(queue.version)
+    observed.add(queue.version)
     assert queue.version != TimerQueue().version
     queue.resume()
-    assert queue.version not in seen | {(3, 1, 0)} or queue.cancel(first)
-    assert len(seen) == 4
+    assert queue.version not in observed | {(3, 1, 0)} or queue.cancel(first)
+    assert len(observed) == 4

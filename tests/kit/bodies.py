@@ -58,11 +58,11 @@ def order(
 
 
 def retail_order(
-    instrument: Instrument, intent: str, cents: int, contracts: float = 1, **fields: object
+    instrument: Instrument | str, intent: str, cents: int, contracts: float = 1, **fields: object
 ) -> dict[str, object]:
     """Body of POST /v1/orders: a limit order at a price in cents, good till canceled."""
     return {
-        "marketSlug": instrument.symbol,
+        "marketSlug": instrument if isinstance(instrument, str) else instrument.symbol,
         "intent": f"ORDER_INTENT_{intent}",
         "type": "ORDER_TYPE_LIMIT",
         "price": usd(f"{cents / 100:.2f}"),

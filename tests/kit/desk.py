@@ -73,8 +73,41 @@ def begin(
     return desk
 
 
+class Client(Http):
+    """An HTTP client of one plane with one identity, whose reads and sends must succeed."""
+
+    def read(self, path: str, *keys: str | int, **params: Any) -> Any:
+        """The JSON of a GET, or what stands in it under keys, one after the other."""
+        return _within(self.get(path, params=params), keys)
+
+    def send(self, path: str, body: object, *keys: str | int) -> Any:
+        """The JSON that answers a POST, or what stands in it under keys."""
+        return _within(self.post(path, json=body), keys)
+
+
+def _within(answer: Response, keys: tuple[str | int, ...]) -> Any:
+    assert answer.status == 200, answer
+    value = answer.json()
+    for key in keys:
+        value = value[key]
+    return value
+
+
 class Desk(Connection):
     """Clients of every plane of a run, and short ways to what tests do most."""
+
+    @property
+    def gateway(self) -> Client:
+        """The public gateway."""
+        return Client(self, "gateway", lambda verb, path: {})
+
+    def retail(self, key: ApiKey) -> Client:
+        """The retail API with an API key."""
+        return Client(self, "retail", lambda verb, path: self.retail_headers(key, verb, path))
+
+    def exchange(self, firm: Firm, participant: str | None = None) -> Client:
+        """Exchange REST with a token of a firm, optionally for a participant."""
+        return Client(self, "exchange", lambda verb, path: self.bearer(firm, participant))
 
     @property
     def core(self) -> Exchange:
@@ -95,6 +128,10 @@ class Desk(Connection):
     def journal(self) -> JournalReader:
         """The journal of the run."""
         return JournalReader(self.simulation)
+
+    def read(self, path: str, *keys: str | int, **params: Any) -> Any:
+        """What the public gateway answers; see `Client.read`."""
+        return self.gateway.read(path, *keys, **params)
 
     # ---- people and their clients
 
@@ -133,7 +170,7 @@ class Desk(Connection):
         return self.user(user).account
 
     @property
-    def partner(self) -> Http:
+    def partner(self) -> Client:
         """Exchange REST as the first partner itself."""
         return self.exchange(self.firm)
 
@@ -142,7 +179,7 @@ class Desk(Connection):
         """Exchange gRPC as the first partner itself."""
         return self.rpc(self.firm)
 
-    def trader(self, user: int = 0) -> Http:
+    def trader(self, user: int = 0) -> Client:
         """Exchange REST as a participant."""
         return self.exchange(self.firm, self.user(user).name)
 
@@ -150,7 +187,7 @@ class Desk(Connection):
         """Exchange gRPC as a participant."""
         return self.rpc(self.firm, self.user(user).name)
 
-    def customer(self, index: int = 0) -> Http:
+    def customer(self, index: int = 0) -> Client:
         """The retail API as a customer."""
         return self.retail(self.keys[index])
 
@@ -252,10 +289,7 @@ class Desk(Connection):
 
     def open_orders(self, user: int = 0) -> list[dict[str, Any]]:
         """The open orders of a participant, as the exchange answers them."""
-        rows: list[dict[str, Any]] = (
-            self.trader(user).get("/v1/trading/orders/open").json()["orders"]
-        )
-        return rows
+        return self.trader(user).get("/v1/trading/orders/open").json()["orders"]
 
     def retail_enter(
         self,

@@ -8,13 +8,13 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import protobuf_encoder
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.identity.firms import Firm
 from sim.core.model.instrument import Instrument
-from sim.run.client.client import Connection, Rpc, Stream, connect
+from sim.run.client.client import Connection, Rpc, Stream
 from tests.journeys import enter, firm, key, rpc_trader
+from tests.kit.desk import Desk, begin
 
 BIDIRECTIONAL = "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData"
 MARKETS, PRIVATE = "/v1/ws/markets", "/v1/ws/private"
@@ -44,9 +44,9 @@ world:
 """
 
 
-def twins(more: str = "") -> Connection:
+def twins(more: str = "") -> Desk:
     """A world in which the users of the second firm share an account; `more` lines of scenario."""
-    return connect(Simulation(load_scenario(TWINS + more)))
+    return begin(TWINS + more)
 
 
 def place(

@@ -19,12 +19,12 @@ def _name(value: object) -> str:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("surface", "row"), TABLE, ids=_name)
-def test_a_mistake_is_told_as_it_was_reviewed(surface: str, row: dict[str, object]) -> None:
+def test_a_mistake_is_told_as_it_was_reviewed(surface, row):
     said = SURFACES[surface](str(row["mistake"]))
     assert said == row["says"], "`make outputs` renews the tables: read them as a newcomer would"
     assert not PRIVATE.search("\n".join(said))
 
 
-def test_there_are_150_and_each_is_told() -> None:
+def test_there_are_150_and_each_is_told():
     assert len(TABLE) >= 150
     assert not [row["mistake"] for _, row in TABLE if row["says"] == ["fine"]]

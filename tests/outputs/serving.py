@@ -4,18 +4,17 @@ and end at SIGTERM. Ports and real durations are omitted.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from tests.kit.http import call
+from tests.kit.processes import ROOT, ready_facts
 
 _STABLE = (
     (re.compile(r"(127\.0\.0\.1|localhost):\d+"), r"\1:<port>"),
@@ -43,22 +42,13 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "COLUMNS": "80", "PYTHONPATH": str(Path(__file__).parents[2])},
+            env={**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT)},
         )
-        deadline = time.monotonic() + 60
-        while not ready.exists() or not (content := ready.read_text()):
-            assert self._process.poll() is None, self._process.communicate()[1]
-            assert time.monotonic() < deadline, f"sim {command} was not ready in a minute"
-            time.sleep(0.05)
-        self.ready: dict[str, Any] = json.loads(content)
+        self.ready = ready_facts(ready, self._process)
 
     def call(self, plane: str, path: str, body: dict[str, Any] | None = None) -> None:
         """Make a call, whatever it is answered."""
-        content = None if body is None else json.dumps(body).encode()
-        try:
-            urllib.request.urlopen(self.ready[plane] + path, content).read()
-        except urllib.error.HTTPError as error:
-            error.read()
+        call(self.ready[plane] + path, body)
 
     def ended(self) -> str:
         """The command, what it printed, and its exit code after SIGTERM."""

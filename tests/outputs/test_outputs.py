@@ -28,42 +28,42 @@ WIDE = re.compile(
 
 
 @pytest.fixture(scope="module")
-def printed() -> dict[str, str]:
+def printed():
     return files()
 
 
-def test_every_verb_has_a_file_or_a_reason_to_have_none() -> None:
+def test_every_verb_has_a_file_or_a_reason_to_have_none():
     assert {*OUTPUTS, *SERVING, *WITHOUT} - {"mistakes"} == {*NAMES}
 
 
 @pytest.mark.parametrize("name", sorted(KEPT))
-def test_a_verb_prints_what_was_reviewed(printed: dict[str, str], name: str) -> None:
+def test_a_verb_prints_what_was_reviewed(printed, name):
     assert printed.get(name) == KEPT[name], RENEW
 
 
-def test_no_file_is_missing(printed: dict[str, str]) -> None:
+def test_no_file_is_missing(printed):
     assert sorted(printed) == sorted(KEPT), RENEW
 
 
 @pytest.mark.parametrize("name", [name for name in sorted(KEPT) if name.endswith(".txt")])
-def test_lines_fit_80_columns(name: str) -> None:
+def test_lines_fit_80_columns(name):
     long = [line for line in KEPT[name].splitlines() if len(line) > 80 and not WIDE.search(line)]
     assert not long
 
 
 @pytest.mark.parametrize("name", ["", *NAMES])
-def test_help_fits_80_columns(name: str) -> None:
+def test_help_fits_80_columns(name):
     said = run(f"{name} --help")
     assert said.code == 0 and not [line for line in said.out.splitlines() if len(line) > 80]
 
 
 @pytest.mark.parametrize("name", [name for name in sorted(KEPT) if name.endswith(".json")])
-def test_a_document_is_json(name: str) -> None:
+def test_a_document_is_json(name):
     json.loads(KEPT[name])
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
-def test_a_terminal_gets_colours_unless_it_wants_none(no_color: str, coloured: bool) -> None:
+def test_a_terminal_gets_colours_unless_it_wants_none(no_color, coloured):
     ours, theirs = pty.openpty()
     environment = {**os.environ, "NO_COLOR": no_color, "TERM": "xterm", "COLUMNS": "80"}
     command = [sys.executable, "-m", "sim", "run", str(SCENARIO)]

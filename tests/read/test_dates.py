@@ -144,10 +144,6 @@ def test_the_command_prints_the_catalogue_of_dates(capsys: pytest.CaptureFixture
 def test_a_dated_value_says_since_when_it_holds_and_what_it_changes() -> None:
     first, second = parse_instant("2026-07-01"), parse_instant("2026-07-09")
     rule = Dated("a", (first, "b"), (second, "c"))
-    assert [rule.since(at) for at in (first - 1, first, second - 1, second)] == [
-        None,
-        first,
-        first,
-        second,
-    ]
+    instants = (first - 1, first, second - 1, second)
+    assert [rule.since(at) for at in instants] == [None, first, first, second]
     assert list(rule.changes()) == [(first, "a", "b"), (second, "b", "c")]

@@ -13,28 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
+from sim import load_scenario
 from sim.cli.main import main
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import OrderState, Side
+from sim.core.model.instrument import Instrument
 from sim.read.explain import explain
 from sim.read.explain.text import lines
 from sim.run.actors.operator.views import deliveries
-from sim.run.client.client import Connection, Http, RpcError, connect
+from sim.run.client.client import Http, RpcError
 from tests.deeds import do
-from tests.journeys import (
-    FEW_GAMES,
-    enter,
-    firm,
-    key,
-    open_ones,
-    operate,
-    order,
-    quiet,
-    retail_order,
-    rpc_trader,
-    trader,
-)
+from tests.journeys import journalled
+from tests.kit import FEW_GAMES, Desk, begin
 
 IOC, FOK, DAY = (
     "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL",
@@ -43,7 +33,7 @@ IOC, FOK, DAY = (
 )
 
 
-def why(world: Connection, subject: str) -> dict[str, Any]:
+def why(world: Desk, subject: str) -> dict[str, Any]:
     """The explanation of something that can be explained; asking changes nothing."""
     before = world.simulation.digest, world.simulation.seq
     found = explain(world.simulation, subject)
@@ -56,90 +46,67 @@ def why(world: Connection, subject: str) -> dict[str, Any]:
     return found
 
 
-def entered(user: Http, body: dict[str, object]) -> str:
-    """Id of an order that was taken."""
-    found: str = user.post("/v1/trading/orders", json=body).json()["orderId"]
-    return found
+def bid(world: Desk, instrument: Instrument | None = None, contracts: int = 1, **rest: Any) -> str:
+    """Id of an order to buy that was taken, at 0.40 unless `cents` says otherwise."""
+    cents = rest.pop("cents", 40)
+    return world.place(instrument or world.quiet(), "buy", cents, contracts, **rest)
 
 
-def _maintenance(world: Connection) -> str:
-    made = entered(trader(world), order(quiet(world.simulation), "buy", 40, 1))
-    operate(world, "maintenance.add", begins="+10m", length="1h")
+def _maintenance(world: Desk) -> str:
+    made = bid(world)
+    world.operate("maintenance.add", begins="+10m", length="1h")
     world.advance("10m")
     return made
 
 
-def _state(world: Connection, *states: str, tif: str = "TIME_IN_FORCE_GOOD_TILL_CANCEL") -> str:
-    instrument = quiet(world.simulation)
-    made = entered(trader(world), order(instrument, "buy", 40, 1, timeInForce=tif))
-    for state in states:
-        operate(world, "instrument.state", instrument.symbol, state=state)
+def _state(world: Desk, *states: str, tif: str = "TIME_IN_FORCE_GOOD_TILL_CANCEL") -> str:
+    instrument = world.quiet()
+    made = bid(world, instrument, timeInForce=tif)
+    world.move(instrument, *states)
     return made
 
 
-def _unfunded(world: Connection) -> str:
+def _unfunded(world: Desk) -> str:
     """Two orders that are each affordable; the fill of one leaves too little for the other."""
-    sim = world.simulation
-    trading, account = sim.exchange.trading, firm(sim).users[0].account
-    ready = (one for one in open_ones(sim) if not trading.book(one.symbol).ladder(Side.BUY))
+    trading = world.trading
+    ready = (one for one in world.in_state() if not trading.book(one.symbol).ladder(Side.BUY))
     first, second = next(ready), next(ready)
-    sim.control(
-        "account.fund", account, {"amount": f"-{trading.buying_power(account) // 10**8 - 100}"}
-    )
-    made = entered(trader(world), order(second, "buy", 50, 180))
-    entered(trader(world), order(first, "buy", 50, 180))
-    world.absorb(
-        sim.control(
-            "order.place",
-            "",
-            {"as": "taker", "symbol": first.symbol, "side": "sell", "price": "0.50", "qty": "180"},
-        )
-    )
+    world.fund(0, f"-{trading.buying_power(world.account()) // 10**8 - 100}")
+    made = bid(world, second, 180, cents=50)
+    bid(world, first, 180, cents=50)
+    sale = {"as": "taker", "symbol": first.symbol, "side": "sell", "price": "0.50", "qty": "180"}
+    world.operate("order.place", **sale)
     return made
 
 
-def _gtt(world: Connection) -> str:
-    body = order(
-        quiet(world.simulation),
-        "buy",
-        40,
-        1,
-        timeInForce="TIME_IN_FORCE_GOOD_TILL_TIME",
-        goodTillTime="2026-09-08T18:10:00Z",
-    )
-    made = entered(trader(world), body)
+def _gtt(world: Desk) -> str:
+    until = "2026-09-08T18:10:00Z"
+    made = bid(world, timeInForce="TIME_IN_FORCE_GOOD_TILL_TIME", goodTillTime=until)
     world.advance("11m")
     return made
 
 
-def _roll(world: Connection) -> str:
-    made = entered(trader(world), order(quiet(world.simulation), "buy", 40, 1, timeInForce=DAY))
+def _roll(world: Desk) -> str:
+    made = bid(world, timeInForce=DAY)
     world.advance("5h")
     return made
 
 
-def _canceled(world: Connection) -> str:
-    made = entered(trader(world), order(quiet(world.simulation), "buy", 40, 1))
-    trader(world).post("/v1/trading/orders/cancel", json={"orderId": made})
+def _canceled(world: Desk) -> str:
+    made = bid(world)
+    world.cancel(made)
     return made
 
 
-def _filled(world: Connection) -> str:
-    instrument = quiet(world.simulation)
-    made = entered(trader(world), order(instrument, "buy", 60, 2))
-    world.retail(key(world.simulation)).post(
-        "/v1/orders", json=retail_order(instrument, "BUY_SHORT", 60, 2)
-    )
+def _filled(world: Desk) -> str:
+    instrument = world.quiet()
+    made = bid(world, instrument, 2, cents=60)
+    world.retail_enter(instrument, "BUY_SHORT", 60, 2)
     return made
 
 
-def _rejected(world: Connection) -> str:
-    found: str = (
-        world.retail(key(world.simulation))
-        .post("/v1/orders", json=retail_order(quiet(world.simulation), "BUY_LONG", 60, 10**9))
-        .json()["id"]
-    )
-    return found
+def _rejected(world: Desk) -> str:
+    return str(world.retail_enter(world.quiet(), "BUY_LONG", 60, 10**9).json()["id"])
 
 
 @pytest.mark.parametrize(
@@ -152,17 +119,11 @@ def _rejected(world: Connection) -> str:
         (_roll, "the trade date ends day orders", "L12", "§3.4", "day_roll.expire_day_orders"),
         (
             lambda w: _state(w, "CLOSED", tif=DAY),
-            "the close ends day orders",
-            "L12",
-            "§3.4",
-            "day_roll.expire_day_orders",
+            *("the close ends day orders", "L12", "§3.4", "day_roll.expire_day_orders"),
         ),
         (
             lambda w: _state(w, "CLOSED", "EXPIRED"),
-            "the instrument became EXPIRED",
-            "L8",
-            "§3.1",
-            "",
+            *("the instrument became EXPIRED", "L8", "§3.1", ""),
         ),
         (lambda w: _state(w, tif=IOC), "must not rest", "M16", "§3.4", ""),
         (lambda w: _state(w, tif=FOK), "0 of 1 were there", "M17", "§3.4", ""),
@@ -171,62 +132,50 @@ def _rejected(world: Connection) -> str:
     ],
 )
 def test_the_end_of_an_order_names_its_cause(
-    world: Connection,
-    make: Callable[[Connection], str],
-    part: str,
-    rule: str,
-    section: str,
-    assumption: str,
+    world: Desk, make: Callable[[Desk], str], part: str, rule: str, section: str, assumption: str
 ) -> None:
     found = why(world, make(world))
     last = found["chain"][-1]
     assert part in found["summary"] and found["summary"] == last["what"]
     assert (last["rule"], last["section"]) == (rule, section)
-    assert [one["name"] for one in last.get("assumptions", ())][:1] == (
-        [assumption] if assumption else []
-    )
+    assert next((one["name"] for one in last.get("assumptions", ())), "") == assumption
     assert found["state"] not in ("NEW", "PARTIALLY_FILLED")
     assert 1 <= last["seq"] <= world.simulation.seq
     assert last["at"].startswith("2026-09-08T")
 
 
-def test_an_open_order_says_what_it_waits_for(world: Connection) -> None:
-    instrument = quiet(world.simulation)
-    first = entered(trader(world), order(instrument, "buy", 40, 2))
-    second = entered(trader(world, 1), order(instrument, "buy", 40, 1))
+def test_an_open_order_says_what_it_waits_for(world: Desk) -> None:
+    instrument = world.quiet()
+    first, second = bid(world, instrument, 2), bid(world, instrument, user=1)
     assert why(world, first)["summary"] == "it rests at 0.4: the other side is empty"
     assert why(world, second)["summary"].endswith("2 are ahead of it at its price")
-    world.simulation.control(
-        "order.place",
-        "",
-        {"as": "maker", "symbol": instrument.symbol, "side": "sell", "price": "0.45", "qty": "1"},
-    )
+    offer = {"as": "maker", "symbol": instrument.symbol, "side": "sell", "qty": "1"}
+    world.operate("order.place", **offer, price="0.45")
     assert "the best price on the other side is 0.45" in why(world, first)["summary"]
-    world.simulation.control("instrument.state", instrument.symbol, {"state": "HALTED"})
+    world.move(instrument, "HALTED")
     assert "is HALTED, where nothing trades" in why(world, first)["summary"]
-    trader(world).post("/v1/trading/orders/cancel", json={"orderId": first})
+    world.cancel(first)
     assert why(world, first)["state"] == "NEW"
 
 
-def _refused(world: Connection) -> str:
-    last = [row for row in world.simulation.requests() if row["explain"]][-1]
-    found: str = last["explain"]
-    return found
+def _refused(world: Desk) -> str:
+    refused = [row["explain"] for row in world.simulation.requests() if row["explain"]]
+    return str(refused[-1])
 
 
-def test_a_refusal_by_state_names_who_brought_the_state_about(world: Connection) -> None:
-    instrument = quiet(world.simulation)
+def test_a_refusal_by_state_names_who_brought_the_state_about(world: Desk) -> None:
+    instrument = world.quiet()
     world.advance("90s")
-    world.simulation.control("instrument.state", instrument.symbol, {"state": "HALTED"})
+    world.move(instrument, "HALTED")
     halted = world.simulation.seq
     world.advance("30s")
-    enter(world, instrument, "buy", 40, 1)
+    world.enter(instrument, "buy", 40, 1)
     refused = _refused(world)
     request = wire.InsertOrderRequest(
         symbol=instrument.symbol, type=2, side=1, order_qty=100, price=40, time_in_force=2
     )
     with pytest.raises(RpcError):
-        rpc_trader(world).call("OrderEntryAPI.InsertOrder", request)
+        world.rpc_trader().call("OrderEntryAPI.InsertOrder", request)
     assert why(world, refused)["status"] == 422
     for subject in (refused, _refused(world)):  # over REST and over gRPC
         found = why(world, subject)
@@ -239,36 +188,35 @@ def test_a_refusal_by_state_names_who_brought_the_state_about(world: Connection)
         assert (itself["seq"], itself["at"]) == (int(subject, 16), "2026-09-08T18:02:00Z")
 
 
-def test_a_refusal_about_an_order_tells_what_became_of_it(world: Connection) -> None:
+def test_a_refusal_about_an_order_tells_what_became_of_it(world: Desk) -> None:
     made = _canceled(world)
-    trader(world).post("/v1/trading/orders/cancel", json={"orderId": made})
+    world.cancel(made)
     found = why(world, _refused(world))
     assert found["status"] == 409 and found["rule"] == "M34"
     assert [link["what"] for link in found["chain"]][1:] == [
         "canceled: as requested",
         "refused: Unknown order",
     ]
-    body = order(quiet(world.simulation), "buy", 41, 1, clordId="mine")
-    holder = entered(trader(world), body)
-    trader(world).post("/v1/trading/orders", json=body)
+    holder = bid(world, cents=41, clordId="mine")
+    world.enter(world.quiet(), "buy", 41, 1, clordId="mine")
     found = why(world, _refused(world))
     assert found["rule"] == "M6"
     assert found["chain"][0]["request_id"] == f"{why(world, holder)['chain'][0]['seq']:016x}"
 
 
-def test_a_refusal_for_the_rate_shows_the_calls_that_used_the_limit_up(world: Connection) -> None:
-    user, symbol = trader(world), quiet(world.simulation).symbol
+def test_a_refusal_for_the_rate_shows_the_calls_that_used_the_limit_up(world: Desk) -> None:
+    user, symbol = world.trader(), world.quiet().symbol
     while user.post("/v1/report/trades/search", json={"symbol": symbol}).status == 200:
         pass
     found = why(world, _refused(world))
     assert found["status"] == 429 and found["retry"] and found["retry_after_s"] == "5"
-    assert found["caller"] == firm(world.simulation).users[0].name
+    assert found["caller"] == world.firm.users[0].name
     assert len(found["chain"]) == 6
     assert {link["what"] for link in found["chain"][:-1]} == {"counted against the limit"}
 
 
-def test_a_refusal_in_maintenance_names_the_window(world: Connection) -> None:
-    world.simulation.control("maintenance.add", "", {"length": "1h"})
+def test_a_refusal_in_maintenance_names_the_window(world: Desk) -> None:
+    world.operate("maintenance.add", length="1h")
     world.advance("1s")
     world.simulation.rest("exchange", "GET", "/v1/whoami", "", {}, b"")
     found = why(world, _refused(world))
@@ -277,28 +225,21 @@ def test_a_refusal_in_maintenance_names_the_window(world: Connection) -> None:
     assert found["retry"]
 
 
-def test_a_refusal_by_a_fault_shows_the_fault_and_one_by_a_quirk_the_quirk(
-    world: Connection,
-) -> None:
-    world.simulation.control(
-        "fault.add", "", {"match": {"operation": "ListLeagues"}, "act": {"status": 503}}
-    )
+def test_a_refusal_by_a_fault_shows_the_fault_and_one_by_a_quirk_the_quirk(world: Desk) -> None:
+    world.operate("fault.add", match={"operation": "ListLeagues"}, act={"status": 503})
     world.gateway.get("/v2/leagues")
     found = why(world, _refused(world))
     assert found["fault"]["spec"]["match"]["operation"] == "ListLeagues"
-    world.simulation.control("quirk.set", "unfiltered_search_times_out", {"value": "always"})
-    trader(world).post("/v1/report/trades/search", json={})
+    world.quirk("unfiltered_search_times_out", "always")
+    world.trader().post("/v1/report/trades/search", json={})
     found = why(world, _refused(world))
     assert found["status"] == 504
-    assert found["quirk"] == {
-        "name": "unfiltered_search_times_out",
-        "odds": "always",
-        "section": "§4.3",
-    }
+    quirk = {"name": "unfiltered_search_times_out", "odds": "always", "section": "§4.3"}
+    assert found["quirk"] == quirk
 
 
-def test_a_token_that_is_no_longer_good_is_traced_to_where_it_was_issued(world: Connection) -> None:
-    headers = world.bearer(firm(world.simulation))
+def test_a_token_that_is_no_longer_good_is_traced_to_where_it_was_issued(world: Desk) -> None:
+    headers = world.bearer(world.firm)
     issued = world.simulation.seq
     world.advance("10m")
     world.simulation.rest("exchange", "GET", "/v1/whoami", "", headers, b"")
@@ -308,89 +249,75 @@ def test_a_token_that_is_no_longer_good_is_traced_to_where_it_was_issued(world: 
     assert "180 s" in found["chain"][0]["what"]
 
 
-def test_the_end_of_a_stream_names_its_cause(world: Connection) -> None:
-    first = rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription")
-    second = rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription")
+def test_the_end_of_a_stream_names_its_cause(world: Desk) -> None:
+    drop_copy = "DropCopyAPI.CreateDropCopySubscription"
+    first, second = (world.rpc_trader().stream(drop_copy) for _ in range(2))
     found = why(world, f"stream/{first.number}")
     assert found["end"] == {"code": 13, "message": "Subscription manager revoked session"}
-    assert (
-        found["summary"] == f"stream {second.number}, opened by the same identity, took its session"
-    )
+    successor = f"stream {second.number}, opened by the same identity"
+    assert found["summary"] == f"{successor}, took its session"
     assert found["chain"][-1]["quirk"]["name"] == "session_revocation"
     assert found["retry"]
     assert why(world, str(second.number))["state"] == "OPEN"
-    world.simulation.control("maintenance.add", "", {"length": "1h"})
+    world.operate("maintenance.add", length="1h")
     world.advance("1s")
     found = why(world, f"stream/{second.number}")
     assert (found["end"]["code"], found["chain"][-1]["section"]) == (14, "§8")
     assert explain(world.simulation, "stream/99") is None
 
 
-def test_streams_that_were_hung_up_closed_or_left_behind_say_so(world: Connection) -> None:
+def test_streams_that_were_hung_up_closed_or_left_behind_say_so(world: Desk) -> None:
     gone, closed, left = (
-        rpc_trader(world, user).stream("OrderEntryAPI.CreateOrderSubscription")
-        for user in (0, 1, 2)
+        world.rpc_trader(user).stream("OrderEntryAPI.CreateOrderSubscription") for user in (0, 1, 2)
     )
     gone.close()
-    operate(world, "stream.close", str(closed.number))
+    world.operate("stream.close", str(closed.number))
     world.simulation.rewind(seq=world.simulation.seq)
-    assert why(world, f"stream/{gone.number}")["summary"] == "the client disconnected"
-    assert why(world, f"stream/{closed.number}")["summary"] == "the tester ended it"
-    assert (
-        why(world, f"stream/{left.number}")["summary"]
-        == "the simulation was moved to another moment"
-    )
+    assert [why(world, f"stream/{each.number}")["summary"] for each in (gone, closed, left)] == [
+        "the client disconnected",
+        "the tester ended it",
+        "the simulation was moved to another moment",
+    ]
 
 
-def test_an_account_tells_every_row_with_its_cause(world: Connection) -> None:
+def test_an_account_tells_every_row_with_its_cause(world: Desk) -> None:
     _filled(world)
-    user = firm(world.simulation).users[0]
+    user = world.firm.users[0]
     found = why(world, user.name)
     assert found["subject"] == user.account
     assert found["balance"] in found["summary"]
     rules = {link["rule"] for link in found["chain"]}
     assert {"P21", "P9"} <= rules
-    assert any(
-        one["name"] == "ledger.commission"
-        for link in found["chain"]
-        for one in link.get("assumptions", ())
-    )
-    world.simulation.control("account.fund", user.account, {"amount": "12.50"})
+    switches = [one for link in found["chain"] for one in link.get("assumptions", ())]
+    assert "ledger.commission" in {one["name"] for one in switches}
+    world.operate("account.fund", user.account, amount="12.50")
     assert why(world, user.account)["chain"][-1]["what"].startswith("+12.50 USD DEPOSIT")
     assert why(world, "maker")["kind"] == "account"
 
 
-def test_of_an_account_with_a_long_history_the_latest_rows_are_told(world: Connection) -> None:
-    account = firm(world.simulation).users[0].account
+def test_of_an_account_with_a_long_history_the_latest_rows_are_told(world: Desk) -> None:
+    account = world.firm.users[0].account
     for number in range(1, 131):
-        world.simulation.control("account.fund", account, {"amount": f"{number}.00"})
+        world.operate("account.fund", account, amount=f"{number}.00")
     found = why(world, account)
     assert len(found["chain"]) == 100 and not found["complete"]
     assert [found["chain"][index]["what"].split()[0] for index in (0, -1)] == ["+31.00", "+130.00"]
     assert why(world, "taker")["complete"]
 
 
-def test_an_instrument_tells_its_edges_and_what_comes_next(world: Connection) -> None:
-    instrument = quiet(world.simulation)
+def test_an_instrument_tells_its_edges_and_what_comes_next(world: Desk) -> None:
+    instrument = world.quiet()
     symbol = instrument.symbol
     assert why(world, symbol)["next"]
-    world.simulation.control("instrument.state", symbol, {"state": "SUSPENDED"})
+    world.move(symbol, "SUSPENDED")
     found = why(world, symbol)
-    assert (
-        found["held"]
-        and "until an operator moves it" in found["summary"]
-        and found["orders"] == "refused"
-    )
-    world.simulation.control("instrument.settle", symbol, {"price": "1"})
-    world.simulation.control(
-        "instrument.create", "", {"symbol": "by-hand", "tick_size": "0.01", "state": "OPEN"}
-    )
+    assert found["held"] and "until an operator moves it" in found["summary"]
+    assert found["orders"] == "refused"
+    world.settle(symbol)
+    world.operate("instrument.create", symbol="by-hand", tick_size="0.01", state="OPEN")
     chain = why(world, symbol)["chain"]
-    assert [
-        "SUSPENDED" in chain[0]["what"],
-        "CLOSED" in chain[1]["what"],
-        "settlement price 1" in chain[2]["what"],
-    ] == [True, True, True]
+    for link, part in zip(chain[:3], ("SUSPENDED", "CLOSED", "settlement price 1"), strict=True):
+        assert part in link["what"]
     assert chain[2]["assumptions"][0]["name"] == "settlement.delay_after_close"
     assert why(world, "by-hand")["chain"][0]["what"] == "listed by the operator"
 
@@ -398,8 +325,8 @@ def test_an_instrument_tells_its_edges_and_what_comes_next(world: Connection) ->
 @settings(max_examples=10)
 @given(numbers=st.lists(st.integers(0, 300), min_size=6, max_size=14))
 def test_whatever_happened_everything_can_be_asked_why(numbers: list[int]) -> None:
-    sim = Simulation(load_scenario(FEW_GAMES))
-    world = connect(sim)
+    world = begin(FEW_GAMES)
+    sim = world.simulation
     for number in numbers:
         do(world, number)
     for row in sim.requests():
@@ -415,11 +342,8 @@ def test_whatever_happened_everything_can_be_asked_why(numbers: list[int]) -> No
         OrderState.EXPIRED: "expired",
         OrderState.REJECTED: "rejected",
     }
-    for placed in [
-        found
-        for found in sim.exchange.trading.orders.all()
-        if found.participant.startswith("firms/")
-    ][-40:]:
+    every = sim.exchange.trading.orders.all()
+    for placed in [found for found in every if found.participant.startswith("firms/")][-40:]:
         found = why(world, placed.id)
         assert ends.get(placed.state, "") in found["summary"]
     for account in sim.exchange.trading.ledger:
@@ -432,11 +356,10 @@ def test_a_journal_explains_itself_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "run.ndjson"
-    with path.open("w+b", buffering=0) as file:
-        world = connect(Simulation(load_scenario("quickstart"), journal=file))
+    with journalled(path) as world:
         made = _canceled(world)
         world.advance("1m")
-        trader(world).post("/v1/trading/orders/cancel", json={"orderId": made})
+        world.cancel(made)
         refused = _refused(world)
 
     def sim(*arguments: str) -> tuple[int, str, str]:
@@ -460,48 +383,40 @@ def test_a_journal_explains_itself_on_the_command_line(
 PERSON = load_scenario("kyc-approval-window").steps[0].call.json  # type: ignore[union-attr]
 
 
-def partner(world: Connection, *answers: int) -> Http:
+def partner(world: Desk, *answers: int) -> Http:
     """A firm with a webhook whose receiver gives these answers, then 200."""
     waiting = [200, *answers]  # the test delivery of the registration is taken
     world.receive = lambda post: waiting.pop(0) if waiting else 200
-    found = world.exchange(world.simulation.exchange.firms.require("firms/atlas"))
-    assert (
-        found.post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).status == 200
-    )
+    found, hook = of_firm(world, "firms/atlas"), {"webhook_url": "http://127.0.0.1:9/hook"}
+    assert found.post("/v1/kyc/webhook", json=hook).status == 200
     return found
 
 
-def notified(world: Connection) -> str:
+def of_firm(world: Desk, name: str) -> Http:
+    return world.exchange(world.simulation.exchange.firms.require(name))
+
+
+def notified(world: Desk) -> str:
     """The id of the only event about a person."""
-    events = list(
-        dict.fromkeys(
-            row["event_id"] for row in deliveries(world.simulation.exchange) if row["external_id"]
-        )
-    )
-    assert len(events) == 1
-    return events[0]
+    rows = deliveries(world.simulation.exchange)
+    (event,) = {row["event_id"] for row in rows if row["external_id"]}
+    return str(event)
 
 
-def test_a_verification_tells_every_stage_with_its_cause(world: Connection) -> None:
+def test_a_verification_tells_every_stage_with_its_cause(world: Desk) -> None:
     atlas = partner(world)
     body = {**PERSON, "date_of_birth": "1985-09-02", "docv_eligible": True}
     token = atlas.post("/v1/kyc/start", json=body).json()["docv"]["docvTransactionToken"]
     found = why(world, "kyc/person-1")
-    assert (found["state"], found["retry"], found["due"]) == (
-        "DOCUMENT",
-        False,
-        "",
-    ) and "document is required" in found["summary"]
-    operate(world, "kyc.document", token, result="uploaded")
+    assert (found["state"], found["retry"], found["due"]) == ("DOCUMENT", False, "")
+    assert "document is required" in found["summary"]
+    world.operate("kyc.document", token, result="uploaded")
     found = why(world, "person-1")
     assert found["state"] == "UPLOADED" and found["summary"].endswith(found["due"]) and found["due"]
     world.advance("5s")
     found = why(world, "kyc/person-1")
-    assert (
-        found["state"] == "PROVISIONING"
-        and "participantId is empty" in found["summary"]
-        and found["participant"] == ""
-    )
+    assert (found["state"], found["participant"]) == ("PROVISIONING", "")
+    assert "participantId is empty" in found["summary"]
     assert atlas.post("/v1/kyc/start", json=body).status == 409
     world.advance("26m")
     found = why(world, "kyc/firms/atlas/person-1")
@@ -511,43 +426,33 @@ def test_a_verification_tells_every_stage_with_its_cause(world: Connection) -> N
         "a start was refused with 409", "tradable",
     ]  # fmt: skip
     assert found["chain"][-1]["quirk"]["name"] == "empty_participant_window"
-    assert found["webhooks"] == [
-        {"event_id": notified(world), "type": "kyc.approved", "state": "DELIVERED"}
-    ]
+    event = {"event_id": notified(world), "type": "kyc.approved", "state": "DELIVERED"}
+    assert found["webhooks"] == [event]
 
 
-def test_a_verification_that_waits_for_people_says_until_when_and_who_decided(
-    world: Connection,
-) -> None:
+def test_a_verification_that_waits_for_people_says_until_when_and_who_decided(world: Desk) -> None:
     atlas = partner(world)
-    operate(world, "assumption.set", "kyc.review_outcome", value="hold")
+    world.assume("kyc.review_outcome", "hold")
     atlas.post("/v1/kyc/start", json={**PERSON, "date_of_birth": "1985-09-25"})
     assert "will not end by itself" in why(world, "kyc/person-1")["summary"]
-    operate(world, "kyc.decide", "person-1", decision="reject")
+    world.operate("kyc.decide", "person-1", decision="reject")
     found = why(world, "kyc/person-1")
-    assert found["state"] == "REJECTED" and [link["what"] for link in found["chain"]][-2:] == [
-        "decided: reject",
-        "rejected",
-    ]
+    assert found["state"] == "REJECTED"
+    assert [link["what"] for link in found["chain"]][-2:] == ["decided: reject", "rejected"]
     assert "the tester called kyc.decide" in found["chain"][-1]["by"]
     assert explain(world.simulation, "kyc/person-2") is None
 
 
-def test_two_firms_with_one_external_id_are_asked_apart(world: Connection) -> None:
+def test_two_firms_with_one_external_id_are_asked_apart(world: Desk) -> None:
     for name, ssn in (("firms/atlas", "900110001"), ("firms/borealis", "900110002")):
-        assert (
-            world.exchange(world.simulation.exchange.firms.require(name))
-            .post("/v1/kyc/start", json={**PERSON, "ssn": ssn})
-            .status
-            == 200
-        )
+        answer = of_firm(world, name).post("/v1/kyc/start", json={**PERSON, "ssn": ssn})
+        assert answer.status == 200
     assert "kyc/firms/borealis/person-1" in why(world, "kyc/person-1")["remedy"]
     assert why(world, "kyc/firms/borealis/person-1")["firm"] == "firms/borealis"
 
 
 def test_a_verification_by_a_script_is_traced_to_the_step() -> None:
-    simulation = Simulation(load_scenario("kyc-approval-window"))
-    world = connect(simulation)
+    world = begin("kyc-approval-window")
     world.advance("30m")
     found = why(world, "kyc/person-1")
     assert found["state"] == "TRADABLE"
@@ -571,8 +476,8 @@ steps:
 
 
 def test_what_steps_of_a_scenario_do_to_a_verification_is_part_of_its_story() -> None:
-    simulation = Simulation(load_scenario(SCRIPTED))
-    world = connect(simulation)
+    world = begin(SCRIPTED)
+    simulation = world.simulation
     world.advance("1h")
     assert [
         (link["what"].partition(",")[0], link["by"].partition(" ")[0])
@@ -584,9 +489,7 @@ def test_what_steps_of_a_scenario_do_to_a_verification_is_part_of_its_story() ->
         ("the document was uploaded", "too-early"),
     ]
     assert why(world, "kyc/person-1")["chain"][-1]["what"].endswith("requires no document")
-    world.exchange(simulation.exchange.firms.require("firms/atlas")).get(
-        "/v1/kyc/status?external_id=person-1"
-    )
+    of_firm(world, "firms/atlas").get("/v1/kyc/status?external_id=person-1")
     found = why(world, "kyc/person-1")
     assert found["state"] == "REJECTED"
     assert [(link["what"], link["seq"]) for link in found["chain"][-2:]] == [
@@ -596,7 +499,7 @@ def test_what_steps_of_a_scenario_do_to_a_verification_is_part_of_its_story() ->
     assert found["chain"][-2]["by"] == "second-thoughts of the scenario"
 
 
-def test_a_webhook_tells_its_attempts_answers_and_retries(world: Connection) -> None:
+def test_a_webhook_tells_its_attempts_answers_and_retries(world: Desk) -> None:
     atlas = partner(world, 500, 503)
     atlas.post("/v1/kyc/start", json=PERSON)
     world.advance("26m")
@@ -610,89 +513,57 @@ def test_a_webhook_tells_its_attempts_answers_and_retries(world: Connection) -> 
         "attempt 3 was sent", "attempt 3: the receiver answered 200",
     ]  # fmt: skip
     assert found["chain"][3]["rule"] == "K11" and "webhook.due" in found["chain"][3]["by"]
-    test = next(
-        row["event_id"]
-        for row in deliveries(world.simulation.exchange)
-        if row["type"] == "webhook.test"
-    )
+    rows = deliveries(world.simulation.exchange)
+    test = next(row["event_id"] for row in rows if row["type"] == "webhook.test")
     assert why(world, test)["state"] == "DELIVERED"
+
+
+LOST = {"match": {"plane": "webhook"}, "act": {"drop": True}}
+FAILS_ONCE = {"match": {"plane": "webhook"}, "act": {"status": 503}, "times": 1}
+TWO_ATTEMPTS = ("assumption.set", "webhook.attempts", {"value": "2"})
+DUPLICATES = ("quirk.set", "webhook_duplicates", {"value": "always"})
 
 
 @pytest.mark.parametrize(
     ("setting", "answers", "state", "part"),
     [
-        (
-            [("assumption.set", "webhook.attempts", {"value": "2"})],
-            (500,) * 9,
-            "GIVEN_UP",
-            "that was the last of 2 attempts",
-        ),
-        (
-            [("quirk.set", "webhook_duplicates", {"value": "always"})],
-            (),
-            "DELIVERED",
-            "2 times: deduplicate by event_id",
-        ),
-        (
-            [("fault.add", "", {"match": {"plane": "webhook"}, "act": {"drop": True}})],
-            (),
-            "LOST",
-            "it was never sent: fault f1",
-        ),
-        (
-            [
-                (
-                    "fault.add",
-                    "",
-                    {"match": {"plane": "webhook"}, "act": {"status": 503}, "times": 1},
-                )
-            ],
-            (),
-            "DELIVERED",
-            "acknowledged with 200",
-        ),
+        (TWO_ATTEMPTS, (500,) * 9, "GIVEN_UP", "that was the last of 2 attempts"),
+        (DUPLICATES, (), "DELIVERED", "2 times: deduplicate by event_id"),
+        (("fault.add", "", LOST), (), "LOST", "it was never sent: fault f1"),
+        (("fault.add", "", FAILS_ONCE), (), "DELIVERED", "acknowledged with 200"),
     ],
 )
 def test_a_webhook_that_came_twice_late_or_never_says_why(
-    world: Connection,
-    setting: list[tuple[str, str, dict[str, Any]]],
+    world: Desk,
+    setting: tuple[str, str, dict[str, Any]],
     answers: tuple[int, ...],
     state: str,
     part: str,
 ) -> None:
-    atlas = partner(world, *answers)
-    for action, subject, arguments in setting:
-        operate(world, action, subject, **arguments)
+    atlas, (action, subject, arguments) = partner(world, *answers), setting
+    world.operate(action, subject, **arguments)
     atlas.post("/v1/kyc/start", json=PERSON)
     world.advance("1h")
     found = why(world, notified(world))
     assert found["state"] == state and part in found["summary"]
     struck = [link for link in found["chain"] if "fault" in link]
-    assert bool(struck) is (setting[0][0] == "fault.add")
+    assert bool(struck) is (action == "fault.add")
     assert all(link["fault"]["id"] == "f1" for link in struck)
     if state == "LOST":
         assert "/webhooks/atlas/redeliver" in found["remedy"]
-        operate(world, "fault.remove", "f1")
-        operate(world, "webhook.redeliver", "firms/atlas")
+        world.operate("fault.remove", "f1")
+        world.operate("webhook.redeliver", "firms/atlas")
         again = why(world, found["subject"])
-        assert again["state"] == "DELIVERED" and again["chain"][-2]["what"].startswith(
-            "attempt 1 was sent"
-        )
+        assert again["state"] == "DELIVERED"
+        assert again["chain"][-2]["what"].startswith("attempt 1 was sent")
 
 
-def test_a_webhook_behind_an_open_breaker_says_until_when(world: Connection) -> None:
+def test_a_webhook_behind_an_open_breaker_says_until_when(world: Desk) -> None:
     atlas = partner(world, *(500,) * 40)
-    for name, value in (
-        ("webhook.breaker_threshold", "1"),
-        ("webhook.breaker_buffers", "true"),
-        ("webhook.breaker_cooldown", "1h"),
-    ):
-        operate(world, "assumption.set", name, value=value)
+    for name, value in (("threshold", "1"), ("buffers", "true"), ("cooldown", "1h")):
+        world.assume(f"webhook.breaker_{name}", value)
     atlas.post("/v1/kyc/start", json=PERSON)
     world.advance("45m")
     found = why(world, notified(world))
-    assert (
-        found["state"] == "PARKED"
-        and "circuit breaker is open until" in found["summary"]
-        and found["retry"]
-    )
+    assert found["state"] == "PARKED" and found["retry"]
+    assert "circuit breaker is open until" in found["summary"]

@@ -15,21 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import json
 
-from sim import Simulation, load_scenario
 from sim.cli.main import main
 from sim.read.report.figures import TABLES, figures_of
-from sim.run.client.client import connect
-from tests.journeys import firm, key, order, quiet, retail_order, trader
+from tests.kit import begin
 
-ORDERS = st.lists(
-    st.tuples(
-        st.sampled_from(["partner", "retail"]),
-        st.booleans(),
-        st.integers(40, 60),
-        st.integers(1, 9),
-    ),
-    min_size=1,
-    max_size=14,
+ORDER = st.tuples(
+    st.sampled_from(["partner", "retail"]), st.booleans(), st.integers(40, 60), st.integers(1, 9)
 )
 START = Decimal(250_000)
 
@@ -38,22 +29,19 @@ class Bot:
     """A partner who trades one instrument with a retail customer."""
 
     def __init__(self, file: Any = None) -> None:
-        self.sim = Simulation(load_scenario("quickstart"), journal=file)
-        self.world = connect(self.sim)
-        self.terms = quiet(self.sim)
-        self.client, self.customer = trader(self.world), self.world.retail(key(self.sim))
-        self.user = firm(self.sim).users[0].name
-        self.account = self.sim.engine.account_named(self.user)
+        self.world = begin(journal=file)
+        self.sim, self.terms = self.world.simulation, self.world.quiet()
+        self.client = self.world.trader()
+        self.user, self.account = self.world.user().name, self.world.account()
 
     def trade(self, orders: list[tuple[str, bool, int, int]]) -> None:
         for who, buys, cents, contracts in orders:
             if who == "partner":
-                body = order(self.terms, "buy" if buys else "sell", cents, contracts)
-                assert self.client.post("/v1/trading/orders", json=body).status == 200
+                self.world.place(self.terms, "buy" if buys else "sell", cents, contracts)
             else:
                 intent = "BUY_LONG" if buys else "BUY_SHORT"
-                body = retail_order(self.terms, intent, cents, contracts)
-                assert self.customer.post("/v1/orders", json=body).status == 200
+                answer = self.world.retail_enter(self.terms, intent, cents, contracts)
+                assert answer.status == 200
             self.world.advance("1s")
 
     def fills(self) -> list[dict[str, Any]]:
@@ -75,7 +63,7 @@ def amount(raw: str, scale: int) -> Decimal:
 
 
 @settings(max_examples=12)
-@given(orders=ORDERS)
+@given(orders=st.lists(ORDER, min_size=1, max_size=14))
 def test_they_are_what_the_client_saw(orders: list[tuple[str, bool, int, int]]) -> None:
     bot = Bot()
     bot.trade(orders)
@@ -84,9 +72,8 @@ def test_they_are_what_the_client_saw(orders: list[tuple[str, bool, int, int]]) 
     assert {row["id"] for row in figures["fills"]} == {row["id"] for row in seen}
     net = cash = fees = Decimal(0)
     for row in seen:
-        signed = amount(row["lastShares"], sizes) * (
-            1 if row["order"]["side"] == "SIDE_BUY" else -1
-        )
+        sign = 1 if row["order"]["side"] == "SIDE_BUY" else -1
+        signed = sign * amount(row["lastShares"], sizes)
         net += signed
         cash -= signed * amount(row["lastPx"], prices)
         fees += amount(row["commissionNotionalCollected"], prices * sizes)
@@ -96,9 +83,7 @@ def test_they_are_what_the_client_saw(orders: list[tuple[str, bool, int, int]]) 
         assert figures["positions"] == [] and figures["totals"]["total"] == "0.00"
         return
     (position,), held = figures["positions"], bot.position()
-    newest = sorted(seen, key=lambda row: row["transactTime"])[
-        -1
-    ]  # stable: those of one instant too
+    *_, newest = sorted(seen, key=lambda row: row["transactTime"])  # stable within an instant
     last = amount(newest["lastPx"], prices)
     assert Decimal(position["mark"]) == last
     assert Decimal(position["net"]) == net == amount(held["netPosition"], sizes)
@@ -126,9 +111,8 @@ def test_quotes_and_their_spread_follow_the_account_s_own_orders() -> None:
     bot.trade([("partner", True, 40, 5), ("partner", False, 55, 4), ("partner", True, 42, 2)])
     bot.trade([("retail", False, 42, 2), ("partner", False, 50, 1)])
     rows = figures_of(bot.sim, bot.user)["quotes"]
-    assert [
-        [row[key] for key in ("bid", "bid_qty", "offer", "offer_qty", "spread")] for row in rows
-    ] == [
+    columns = ("bid", "bid_qty", "offer", "offer_qty", "spread")
+    assert [[row[column] for column in columns] for row in rows] == [
         ["0.4", "5", "", "", ""],
         ["0.4", "5", "0.55", "4", "0.15"],
         ["0.42", "2", "0.55", "4", "0.13"],

@@ -28,7 +28,8 @@ from sim.run.actors.operator.views import view as read_view
 from sim.run.client.client import Connection, connect
 from sim.run.engine import snapshots
 from tests.deeds import do
-from tests.journeys import FEW_GAMES, enter, key, order, quiet, rpc_trader, trader
+from tests.journeys import FEW_GAMES, enter, journalled, key, quiet, rpc_trader
+from tests.kit import begin
 
 State = dict[str, bytes]
 STREAMS = (
@@ -163,8 +164,8 @@ def check_replay(sim: Simulation, file: io.BytesIO) -> None:
 
 
 def test_a_fork_of_the_past_has_the_travels_that_led_there_in_its_journal() -> None:
-    sim = Simulation(load_scenario("quickstart"))
-    world = connect(sim)
+    world = begin()
+    sim = world.simulation
     for stream in STREAMS[:3]:
         rpc_trader(world).stream(stream)
         _orders(world, 2)
@@ -189,8 +190,8 @@ def test_books_that_nothing_happens_to_are_the_same_in_hindsight(
 ) -> None:
     """They are sent again each minute, with the instant of their last change."""
     monkeypatch.setattr(snapshots, "FIRST_DISTANCE", 3)
-    sim = Simulation(load_scenario("quickstart"))
-    world = connect(sim)
+    world = begin()
+    sim = world.simulation
     stream = rpc_trader(world).stream("MarketDataSubscriptionAPI.CreateMarketDataSubscription")
     socket = world.web_socket(key(sim), "/v1/ws/markets")
     asked = {"requestId": "r", "subscriptionType": 1, "marketSlugs": [quiet(sim).symbol]}
@@ -212,8 +213,8 @@ def test_a_book_that_nobody_followed_when_it_changed_is_the_new_one_in_hindsight
 ) -> None:
     """A book that was sent before is not taken for the one that a look back finds."""
     monkeypatch.setattr(moments, "_GRAIN", 2)
-    sim = Simulation(load_scenario("quickstart"))
-    world, instrument = connect(sim), quiet(sim)
+    world = begin()
+    sim, instrument = world.simulation, world.quiet()
     socket = world.web_socket(key(sim), "/v1/ws/markets")
     follower = world.web_socket(key(sim), "/v1/ws/markets")  # of trades, which there are none of
     trades = {"requestId": "t", "subscriptionType": 3, "marketSlugs": [instrument.symbol]}
@@ -239,11 +240,10 @@ def test_a_book_that_nobody_followed_when_it_changed_is_the_new_one_in_hindsight
 def test_what_is_kept_where_one_looks_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moments, "_GRAIN", 2)
     monkeypatch.setattr(moments, "BYTES_MAX", 2_000_000)
-    sim = Simulation(load_scenario("quickstart"))
-    world, instrument = connect(sim), quiet(sim)
+    world = begin()
+    sim, instrument = world.simulation, world.quiet()
     for number in range(60):
-        side = "buy" if number % 2 else "sell"
-        enter(world, instrument, side, 50, 1)
+        enter(world, instrument, "buy" if number % 2 else "sell", 50, 1)
     history = History(sim)
     for seq in range(sim.seq, 0, -3):
         done(history.state(seq, "books"))
@@ -256,8 +256,8 @@ def test_after_a_look_moments_nearby_have_snapshots(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(moments, "_FINE_GRAIN", 5)
     monkeypatch.setattr(moments, "_AROUND", 20)
     monkeypatch.setattr(moments, "_LOAD_INPUTS", 5)
-    sim = Simulation(load_scenario("quickstart"))
-    world, handled = connect(sim), list[int]()
+    world, handled = begin(), list[int]()
+    sim = world.simulation
     for _ in range(60):
         world.gateway.get("/v1/health")
     history = History(sim)
@@ -276,8 +276,8 @@ def test_after_a_look_moments_nearby_have_snapshots(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_moment_that_comes_out_differently_is_an_error_and_not_an_answer() -> None:
-    sim = Simulation(load_scenario("quickstart"))
-    world = connect(sim)
+    world = begin()
+    sim = world.simulation
     world.gateway.get("/v1/health")
     history = History(sim)
     assert done(history.state(1, "accounts"))
@@ -292,24 +292,21 @@ def test_a_moment_that_comes_out_differently_is_an_error_and_not_an_answer() -> 
 @pytest.mark.long
 def test_a_replay_of_a_journal_leads_to_the_same_tree(tmp_path: Any) -> None:
     path = tmp_path / "run.ndjson"
-    with path.open("w+b", buffering=0) as file:
-        run = Recorder(Simulation(load_scenario(FEW_GAMES), journal=file))
+    with journalled(path, FEW_GAMES) as world:
+        run = Recorder(world.simulation)
         for number in (0, 5, 2, 12, 7, 23, 3, 34, 8, 89, 2, 56, 4, 67, 2, 78, 3, 1, 2):
             run.act(number)
         tree = History(run.sim).branches()
         assert {branch["begun"] for branch in tree} == {"start", "rewind", "restore", "reset"}
-        again = replay_file(path).simulation
-        assert History(again).branches() == tree
-        assert [done(History(again).record(1, branch["name"])) for branch in tree] == [
-            done(History(run.sim).record(1, branch["name"])) for branch in tree
-        ]
+        again = History(replay_file(path).simulation)
+        assert again.branches() == tree
+        for name in (branch["name"] for branch in tree):
+            assert done(again.record(1, name)) == done(History(run.sim).record(1, name))
 
 
 def _orders(world: Connection, count: int) -> None:
     for number in range(count):
-        side = "buy" if number % 2 else "sell"
-        body = order(quiet(world.simulation), side, 50, 1)
-        trader(world).post("/v1/trading/orders", json=body)
+        enter(world, quiet(world.simulation), "buy" if number % 2 else "sell", 50, 1)
 
 
 def test_a_rewind_over_an_open_stream_leads_to_the_digest_that_was_there(
@@ -317,8 +314,8 @@ def test_a_rewind_over_an_open_stream_leads_to_the_digest_that_was_there(
 ) -> None:
     """Frames are part of what an input did, and a snapshot on the way knows the streams."""
     monkeypatch.setattr(snapshots, "FIRST_DISTANCE", 4)
-    sim = Simulation(load_scenario("quickstart"))
-    world = connect(sim)
+    world = begin()
+    sim = world.simulation
     rpc_trader(world).stream(STREAMS[0])
     digests = {}
     for _ in range(8):

@@ -11,13 +11,15 @@ from urllib.parse import urlencode
 
 import pytest
 
-from sim.contract.messages.exchange_v1 import CreateOrderSubscriptionRequest
 from sim.read.history import pages
 from sim.read.history.history import History
 from sim.run.client.client import connect
 from sim.testing.control import ControlError
 from tests.api.test_synchronous_orders import slow, synchronous
-from tests.journeys import key, quiet, rpc_trader
+from tests.journeys import key, quiet
+from tests.kit.streams import orders
+
+MINE = {"symbol": "mine", "tick_size": "0.01", "state": "OPEN"}
 
 
 def history(exchange: Any, **query: Any) -> dict[str, Any]:
@@ -41,6 +43,10 @@ def refused(exchange: Any, **query: Any) -> str:
         history(exchange, **query)
     assert error.value.status == 400
     return f"{error.value.body['message']} ({error.value.body.get('remedy', '')})"
+
+
+def tick(exchange: Any, price: int | str, asset: str = "btc") -> None:
+    exchange.control("POST", f"/prices/crypto:{asset}", {"price": str(price)})
 
 
 @pytest.mark.scenario("../told.yaml")
@@ -76,7 +82,7 @@ def test_a_refusal_in_plain_text_has_a_row_like_any_other(exchange):
 
 def test_pages_are_cut_where_one_asks_and_go_on_where_they_ended(exchange):
     for number in range(7):
-        exchange.control("POST", "/prices/crypto:btc", {"price": f"6{number}000"})
+        tick(exchange, f"6{number}000")
     first = history(exchange, limit=3)
     assert [row["seq"] for row in first["rows"]] == [1, 2, 3]
     assert (first["next"], first["last"]) == (3, 7)
@@ -89,18 +95,15 @@ def test_pages_are_cut_where_one_asks_and_go_on_where_they_ended(exchange):
 def test_filters_are_exact_and_kinds_may_repeat(exchange):
     symbol = exchange.symbols["open"][0]
     exchange.control("POST", f"/instruments/{symbol}/state", {"state": "SUSPENDED"})
-    exchange.control(
-        "POST", "/instruments", {"symbol": "mine", "tick_size": "0.01", "state": "OPEN"}
-    )
+    exchange.control("POST", "/instruments", MINE)
     exchange.clock.advance("1m")
     every = rows(exchange)
     for kinds in (["control"], ["timer", "clock"], ["control", "timer"]):
         found = rows(exchange, kind=kinds)
         assert found == [row for row in every if row["kind"] in kinds]
         assert found
-    assert [row["title"].split()[0] for row in rows(exchange, subject=symbol)] == [
-        "instrument.state"
-    ]
+    (row,) = rows(exchange, subject=symbol)
+    assert row["title"].split()[0] == "instrument.state"
     assert rows(exchange, subject=symbol, kind="request") == []  # nobody has asked for it
     assert rows(exchange, caller=exchange.firms[0]["firm"]) == []  # a firm that has not called
 
@@ -123,17 +126,17 @@ def test_filters_are_exact_and_kinds_may_repeat(exchange):
     ],
 )
 def test_a_mistake_in_the_query_is_refused_and_never_an_empty_list(exchange, query, says):
-    exchange.control("POST", "/prices/crypto:btc", {"price": "61000"})
+    tick(exchange, 61000)
     assert says in refused(exchange, **query)
 
 
 def test_a_filter_that_finds_little_ends_its_page_and_goes_on(exchange, monkeypatch):
     monkeypatch.setattr(pages, "LINES_MAX", 5)
     monkeypatch.setattr(pages, "BLOCK", 2)
-    exchange.control("POST", "/prices/crypto:btc", {"price": "61000"})
+    tick(exchange, 61000)
     for number in range(12):
-        exchange.control("POST", "/prices/crypto:eth", {"price": str(2_000 + number)})
-    exchange.control("POST", "/prices/crypto:btc", {"price": "62000"})
+        tick(exchange, 2_000 + number, "eth")
+    tick(exchange, 62000)
     first = history(exchange, kind="request")
     assert first["rows"] == [] and 5 <= first["next"] < first["last"]
     assert rows(exchange, kind="request") == []
@@ -144,21 +147,18 @@ def test_a_filter_that_finds_little_ends_its_page_and_goes_on(exchange, monkeypa
 
 
 def test_the_tree_of_branches_lasts_and_each_has_the_rows_it_came_from(exchange):
-    def tick(price: int) -> None:
-        exchange.control("POST", "/prices/crypto:btc", {"price": str(price)})
-
     def prices(branch: str) -> list[str]:
         return [row["title"].split('"')[3][:2] for row in rows(exchange, branch=branch)]
 
     for price in (61000, 62000, 63000):
-        tick(price)
+        tick(exchange, price)
     exchange.control("POST", "/snapshots/three", {})
     assert exchange.control("POST", "/rewind", {"seq": 1})["branch"] == "branch-1"
-    tick(64000)
+    tick(exchange, 64000)
     exchange.control("POST", "/snapshots/three/restore", {})
-    tick(65000)
+    tick(exchange, 65000)
     exchange.control("POST", "/reset", {"seed": 9})
-    tick(66000)
+    tick(exchange, 66000)
     tree = exchange.control("GET", "/branches")["branches"]
     keys = ("name", "parent", "from_seq", "last_seq", "current", "begun", "seed")
     assert [tuple(branch[key] for key in keys) for branch in tree] == [
@@ -171,21 +171,19 @@ def test_the_tree_of_branches_lasts_and_each_has_the_rows_it_came_from(exchange)
     assert prices("branch-1") == ["61", "64"]
     assert prices("branch-2") == ["61", "62", "63", "65"]
     assert prices("branch-3") == ["66"]
-    assert [row["branch"] for row in rows(exchange, branch="branch-1")] == ["main", "branch-1"]
-    assert [row["branch"] for row in rows(exchange, branch="branch-2")] == ["main"] * 3 + [
-        "branch-2"
-    ]
-    assert [row["branch"] for row in rows(exchange)] == ["branch-3"]
+    for branch, holders in (
+        ("branch-1", ["main", "branch-1"]),
+        ("branch-2", ["main"] * 3 + ["branch-2"]),
+        ("", ["branch-3"]),
+    ):
+        assert [row["branch"] for row in rows(exchange, branch=branch)] == holders
 
 
 @pytest.mark.scenario("../told.yaml")
 def test_a_record_has_what_was_asked_answered_and_sent_and_the_chain_that_led_to_it(exchange):
     exchange.clock.advance("3m")
-    exchange.control(
-        "POST",
-        "/orders",
-        {"as": "taker", "symbol": "mine", "side": "sell", "price": "0.40", "qty": "2"},
-    )
+    sale = {"as": "taker", "symbol": "mine", "side": "sell", "price": "0.40", "qty": "2"}
+    exchange.control("POST", "/orders", sale)
     seq = history(exchange)["last"]
     while history(exchange, after=seq - 1)["rows"][0]["kind"] != "control":
         seq -= 1
@@ -214,9 +212,7 @@ def test_the_past_is_read_without_moving_the_present(exchange):
     def books(of: str) -> Any:
         return exchange.control("GET", f"{of}/state/books")["books"]
 
-    exchange.control(
-        "POST", "/instruments", {"symbol": "mine", "tick_size": "0.01", "state": "OPEN"}
-    )
+    exchange.control("POST", "/instruments", MINE)
     order = {"as": "maker", "symbol": "mine", "side": "buy", "qty": "1"}
     told = [books("")]
     for price in ("0.30", "0.31", "0.32"):
@@ -246,29 +242,23 @@ def test_the_past_is_read_without_moving_the_present(exchange):
 
 
 def test_the_fixture_reads_history(exchange):
-    for price in ("61000", "62000"):
-        exchange.control("POST", "/prices/crypto:btc", {"price": price})
+    for price in (61000, 62000):
+        tick(exchange, price)
     exchange.clock.advance("1h")
     exchange.rewind(seq=2)
     assert [row["seq"] for row in exchange.history(kind="control")] == [1, 2]
     assert exchange.history(after=2, branch="main") == rows(exchange, after=2, branch="main")
     assert exchange.history(subject="crypto:btc") == rows(exchange)
     assert exchange.record(2)["digest"] == exchange.digest
-    later = exchange.state_at(3, "timers", branch="main")
-    assert (
-        later
-        != exchange.state_at(0, "timers")
-        == exchange.control("GET", "/state/timers")["timers"]
-    )
+    first = exchange.state_at(0, "timers")
+    assert exchange.state_at(3, "timers", branch="main") != first
+    assert exchange.control("GET", "/state/timers")["timers"] == first
     with pytest.raises(ControlError, match="did you mean 'timer'"):
         exchange.history(kind=["control", "timers"])
 
 
 def test_a_hang_up_comes_of_the_opening_and_of_nothing_once_the_stream_is_over(quickstart) -> None:
-    world = connect(quickstart)
-    stream = rpc_trader(world).stream(
-        "OrderEntryAPI.CreateOrderSubscription", CreateOrderSubscriptionRequest()
-    )
+    stream = orders(connect(quickstart))
     opened = quickstart.seq
     for caused_by in (opened, None):  # the second finds no stream of this number
         quickstart.hangup(stream.number)

@@ -13,8 +13,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sim import Simulation, load_scenario
-from sim.api.codecs.codecs import protobuf_encoder
 from sim.api.pipeline.inputs import recorded_input
 from sim.cli.main import main
 from sim.contract.messages import exchange_v1 as wire
@@ -22,30 +20,25 @@ from sim.core.model.refusals import NotFound
 from sim.kernel.journal_reader import read_line
 from sim.read.conformance import check, rulebook
 from sim.read.explain import explain
-from sim.run.client.client import Connection, RpcError, connect
+from sim.run.client.client import RpcError
 from tests.api import test_retail_rfqs as rfqs
-from tests.journeys import APPLICATION, enter, firm, key, operate, quiet, rpc_trader, trader
+from tests.journeys import journalled
+from tests.kit import APPLICATION, Desk, begin
+from tests.kit.streams import BIDIRECTIONAL, drop_copy, talk
 
-Client = Callable[[Connection], object]
+Client = Callable[[Desk], object]
 MINE, OTHERS = ("a", "900110001"), ("other", "900110001")
-DROP_COPY, BIDIRECTIONAL = (
-    "DropCopyAPI.CreateDropCopySubscription",
-    "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData",
-)
 
 
-def fault(world: Connection, operation: str, status: int, times: int) -> None:
-    world.simulation.control(
-        "fault.add",
-        "",
-        {"match": {"operation": operation}, "act": {"status": status}, "times": times},
-    )
+def fault(world: Desk, operation: str, status: int, times: int) -> None:
+    match, act = {"operation": operation}, {"status": status}
+    world.operate("fault.add", match=match, act=act, times=times)
 
 
 def repeat(*waits: str) -> Client:
     """A client that repeats a failing operation after these waits."""
 
-    def act(world: Connection) -> None:
+    def act(world: Desk) -> None:
         fault(world, "ListLeagues", 503, 9)
         world.gateway.get("/v2/leagues")
         for wait in waits:
@@ -58,13 +51,11 @@ def repeat(*waits: str) -> Client:
 def search(*bodies: Any) -> Client:
     """A client of reports, on an exchange where unfiltered reports always time out."""
 
-    def act(world: Connection) -> None:
-        world.simulation.control("quirk.set", "unfiltered_search_times_out", {"value": "always"})
-        for body in bodies:
-            trader(world).post(
-                "/v1/report/trades/search",
-                json={"symbol": quiet(world.simulation).symbol} if body else {},
-            )
+    def act(world: Desk) -> None:
+        world.quirk("unfiltered_search_times_out", "always")
+        for filtered in bodies:
+            body = {"symbol": world.quiet().symbol} if filtered else {}
+            world.trader().post("/v1/report/trades/search", json=body)
             world.advance("5s")
 
     return act
@@ -73,13 +64,13 @@ def search(*bodies: Any) -> Client:
 def too_often(*waits: str) -> Client:
     """A client that exhausts a rate limit and calls again after these waits."""
 
-    def act(world: Connection) -> None:
-        body = {"symbol": quiet(world.simulation).symbol}
-        while trader(world).post("/v1/report/trades/search", json=body).status == 200:
+    def act(world: Desk) -> None:
+        body = {"symbol": world.quiet().symbol}
+        while world.trader().post("/v1/report/trades/search", json=body).status == 200:
             pass
         for wait in waits:
             world.advance(wait)
-            trader(world).post("/v1/report/trades/search", json=body)
+            world.trader().post("/v1/report/trades/search", json=body)
 
     return act
 
@@ -87,18 +78,18 @@ def too_often(*waits: str) -> Client:
 def books(times: int) -> Client:
     """A client that reads an order book a number of times within a minute."""
 
-    def act(world: Connection) -> None:
+    def act(world: Desk) -> None:
         for _ in range(times):
-            trader(world).get(f"/v1/orderbook/{quiet(world.simulation).symbol}")
+            world.trader().get(f"/v1/orderbook/{world.quiet().symbol}")
             world.advance("1s")
 
     return act
 
 
 def bodies(*sent: bytes) -> Client:
-    def act(world: Connection) -> None:
+    def act(world: Desk) -> None:
         for body in sent:
-            trader(world).post("/v1/trading/orders", body=body)
+            world.trader().post("/v1/trading/orders", body=body)
 
     return act
 
@@ -106,10 +97,10 @@ def bodies(*sent: bytes) -> Client:
 def orders(*ids: str) -> Client:
     """A client whose order is not answered, and that sends it again."""
 
-    def act(world: Connection) -> None:
+    def act(world: Desk) -> None:
         fault(world, "InsertOrder", 502, 1)
         for number in ids:
-            enter(world, quiet(world.simulation), "buy", 40, 1, clordId=number)
+            world.enter(world.quiet(), "buy", 40, 1, clordId=number)
             world.advance("2s")
 
     return act
@@ -118,28 +109,28 @@ def orders(*ids: str) -> Client:
 def ages(*waits: str, forget: bool = False) -> Client:
     """A client that uses one token after these waits; with `forget` a new one after a refusal."""
 
-    def act(world: Connection) -> None:
-        headers = world.bearer(firm(world.simulation))
+    def act(world: Desk) -> None:
+        headers = world.bearer(world.firm)
         for wait in waits:
             world.advance(wait)
             outcome = world.simulation.rest("exchange", "GET", "/v1/whoami", "", headers, b"")
             if forget and outcome.reply is not None and outcome.reply.status == 401:
                 world.forget_tokens()
-                headers = world.bearer(firm(world.simulation))
+                headers = world.bearer(world.firm)
 
     return act
 
 
-def same_assertion(world: Connection) -> None:
-    world.token(firm(world.simulation))
+def same_assertion(world: Desk) -> None:
+    world.token(world.firm)
     (line,) = world.simulation.journal_lines()
     world.simulation.handle(recorded_input(read_line(line)))
 
 
 def fetches(wait: str) -> Client:
-    def act(world: Connection) -> None:
+    def act(world: Desk) -> None:
         for _ in range(5):
-            world.token(firm(world.simulation))
+            world.token(world.firm)
             world.advance(wait)
 
     return act
@@ -148,46 +139,44 @@ def fetches(wait: str) -> Client:
 def shut(*deeds: str) -> Client:
     """A client of a halted market: "order" sends an order, a state name changes the state."""
 
-    def act(world: Connection) -> None:
-        symbol = quiet(world.simulation)
+    def act(world: Desk) -> None:
+        symbol = world.quiet()
         for deed in ("order", "HALTED", *deeds):
             if deed == "order":
-                enter(world, symbol, "buy", 40, 1)
+                world.enter(symbol, "buy", 40, 1)
             else:
-                operate(world, "instrument.state", symbol.symbol, state=deed)
+                world.move(symbol, deed)
             world.advance("10s")
 
     return act
 
 
 def tick(*, read: bool) -> Client:
-    def act(world: Connection) -> None:
-        instrument = quiet(world.simulation, tick=5)
+    def act(world: Desk) -> None:
+        instrument = world.quiet(tick=5)
         if read:
-            trader(world).get(f"/v1/refdata/instruments/{instrument.symbol}")
-        enter(world, instrument, "buy", 40, 1, price=str(instrument.tick * 40 + (0 if read else 1)))
+            world.trader().get(f"/v1/refdata/instruments/{instrument.symbol}")
+        world.enter(instrument, "buy", 40, 1, price=str(instrument.tick * 40 + (0 if read else 1)))
 
     return act
 
 
 def dropped(**resume: Any) -> Client:
-    def act(world: Connection) -> None:
-        stream = rpc_trader(world).stream(DROP_COPY)
+    def act(world: Desk) -> None:
+        stream = drop_copy(world)
         world.advance("1m")
         token = stream.frames[-1].resume_token
-        operate(world, "stream.close", str(stream.number))
-        request = wire.CreateDropCopySubscriptionRequest(
-            **({"resume_token": token} if "token" in resume else resume)
-        )
-        rpc_trader(world).stream(DROP_COPY, request)
+        world.operate("stream.close", str(stream.number))
+        again = {"resume_token": token} if "token" in resume else resume
+        drop_copy(world, **again)
 
     return act
 
 
 def sessions(count: int) -> Client:
-    def act(world: Connection) -> None:
+    def act(world: Desk) -> None:
         for _ in range(count):
-            rpc_trader(world).stream(DROP_COPY)
+            drop_copy(world)
             world.advance("5s")
 
     return act
@@ -196,36 +185,25 @@ def sessions(count: int) -> Client:
 def talks(*waits: str) -> Client:
     """A client of the bidirectional stream that sends a keepalive after each of these waits."""
 
-    def act(world: Connection) -> None:
-        encode = protobuf_encoder(wire.BiDirectionalStreamMarketDataRequest)
-        stream = rpc_trader(world).stream(BIDIRECTIONAL)
-        stream.send(
-            encode(
-                wire.BiDirectionalStreamMarketDataRequest(
-                    subscribe=wire.SubscribeCommand(symbols=[quiet(world.simulation).symbol])
-                )
-            )
-        )
+    def act(world: Desk) -> None:
+        stream = world.rpc_trader().stream(BIDIRECTIONAL)
+        talk(stream, subscribe=wire.SubscribeCommand(symbols=[world.quiet().symbol]))
         for wait in waits:
             world.advance(wait)
             if stream.end is None:
-                stream.send(
-                    encode(
-                        wire.BiDirectionalStreamMarketDataRequest(keepalive=wire.KeepAliveCommand())
-                    )
-                )
+                talk(stream, keepalive=wire.KeepAliveCommand())
 
     return act
 
 
 def reconnects(wait: str) -> Client:
-    def act(world: Connection) -> None:
-        rpc_trader(world).stream(DROP_COPY)
-        world.simulation.control("maintenance.add", "", {"length": "1h"})
+    def act(world: Desk) -> None:
+        drop_copy(world)
+        world.operate("maintenance.add", length="1h")
         for _ in range(4):
             world.advance(wait)
             with suppress(RpcError):
-                rpc_trader(world).stream(DROP_COPY)
+                drop_copy(world)
 
     return act
 
@@ -239,12 +217,8 @@ def starts(*people: tuple[str, str], poll: bool = False) -> Client:
     customer.
     """
 
-    def act(world: Connection) -> None:
-        firms = [
-            found
-            for found in world.simulation.exchange.firms.all()
-            if found.client_id and len(found.scopes) >= 14
-        ]
+    def act(world: Desk) -> None:
+        firms = [found for found in world.firms if len(found.scopes) >= 14]
         for name, ssn in people:
             partner = world.exchange(firms[name.startswith("other")])
             partner.post("/v1/kyc/start", json=person(name, ssn))
@@ -260,13 +234,11 @@ def receives(*statuses: int) -> Client:
     event is delivered twice.
     """
 
-    def act(world: Connection) -> None:
+    def act(world: Desk) -> None:
         answers = [200, *statuses]
         world.receive = lambda post: answers.pop(0) if answers else 200
-        world.simulation.control("quirk.set", "webhook_duplicates", {"value": "always"})
-        world.exchange(firm(world.simulation)).post(
-            "/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:1/"}
-        )
+        world.quirk("webhook_duplicates", "always")
+        world.partner.post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:1/"})
         starts(MINE)(world)
         world.advance("1h")
 
@@ -276,7 +248,7 @@ def receives(*statuses: int) -> Client:
 def quotes(buy: str, sell: str, confirmed_after: str = "1s") -> Client:
     """A client that requests quotes with one account, and quotes and confirms with another."""
 
-    def client(world: Connection) -> None:
+    def client(world: Desk) -> None:
         rfq = rfqs.ask(world, rfqs.combo(world)["id"]).json()["rfqId"]
         made = rfqs.quote(world, rfq, buyPrice=buy, sellPrice=sell)
         if made.status == 200:
@@ -314,13 +286,10 @@ CLIENTS: dict[str, tuple[Client, Client]] = {
     "duplicates-acknowledged": (receives(200, 200), receives(200, 500)),
     "within-limits": (too_often("6s"), too_often("100ms", "100ms", "100ms")),
     "snake-case-queries": (
-        lambda w: w.retail(key(w.simulation)).get("/v1/incentives", params={"page_size": 1}),
-        lambda w: w.retail(key(w.simulation)).get("/v1/incentives", params={"pageSize": 1}),
+        lambda w: w.customer().get("/v1/incentives", params={"page_size": 1}),
+        lambda w: w.customer().get("/v1/incentives", params={"pageSize": 1}),
     ),
-    "known-fields": (
-        orders("a"),
-        lambda w: enter(w, quiet(w.simulation), "buy", 40, 1, colour="blue"),
-    ),
+    "known-fields": (orders("a"), lambda w: w.enter(w.quiet(), "buy", 40, colour="blue")),
     "filtered-reports": (search(True), search(False)),
 }
 
@@ -330,7 +299,7 @@ def test_a_rule_is_kept_by_a_good_client_and_broken_by_a_bad_one(name: str) -> N
     good, bad = CLIENTS[name]
     verdicts = []
     for client in (good, bad):
-        world = connect(Simulation(load_scenario("quickstart")))
+        world = begin()
         client(world)
         digest = world.simulation.digest
         (verdict,) = check(world.simulation, rules=(name,)).verdicts
@@ -345,52 +314,49 @@ def test_a_rule_is_kept_by_a_good_client_and_broken_by_a_bad_one(name: str) -> N
     assert broken.rule.section[0].isdigit()
 
 
-def test_a_client_that_does_everything_right_breaks_no_rule(world: Connection) -> None:
-    instrument = quiet(world.simulation)
-    trader(world).get(f"/v1/refdata/instruments/{instrument.symbol}")
+def test_a_client_that_does_everything_right_breaks_no_rule(world: Desk) -> None:
+    instrument = world.quiet()
+    world.trader().get(f"/v1/refdata/instruments/{instrument.symbol}")
     for number in range(6):
-        enter(world, instrument, "buy", 40, 1, clordId=f"c{number}")
-        trader(world).post("/v1/report/trades/search", json={"symbol": instrument.symbol})
+        world.enter(instrument, "buy", 40, 1, clordId=f"c{number}")
+        world.trader().post("/v1/report/trades/search", json={"symbol": instrument.symbol})
         world.advance("40s")
     report = check(world.simulation)
     assert report.ok and report.broken() == []
-    assert {verdict.rule.name for verdict in report.verdicts if verdict.word == "kept"} >= {
-        "token-refreshed-in-time",
-        "fresh-jti",
-        "scales-are-read",
-    }
+    kept = {verdict.rule.name for verdict in report.verdicts if verdict.word == "kept"}
+    assert kept >= {"token-refreshed-in-time", "fresh-jti", "scales-are-read"}
 
 
-def test_a_key_that_changes_with_the_retry_is_no_key(world: Connection) -> None:
+def test_a_key_that_changes_with_the_retry_is_no_key(world: Desk) -> None:
     orders("a", "b")(world)
     (found,) = check(world.simulation, rules=("idempotent-retry",)).verdicts[0].broken
     assert "another clord_id" in found.broken
 
 
-def test_what_another_caller_does_is_not_held_against_this_one(world: Connection) -> None:
+def test_what_another_caller_does_is_not_held_against_this_one(world: Desk) -> None:
     too_often("1s")(world)
-    mine = firm(world.simulation).users[0].name
+    mine = world.firm.users[0].name
     for caller, ok in (
         (mine, False),
-        (firm(world.simulation).name, False),
-        (firm(world.simulation).users[1].name, True),
+        (world.firm.name, False),
+        (world.firm.users[1].name, True),
         ("firms/at", True),
     ):
         assert check(world.simulation, caller=caller, rules=("retry-after",)).ok is ok
 
 
-def test_a_finding_says_who_when_where_and_after_what(world: Connection) -> None:
+def test_a_finding_says_who_when_where_and_after_what(world: Desk) -> None:
     too_often("1s")(world)
     (found,) = check(world.simulation, rules=("retry-after",)).verdicts[0].broken
     shown = found.document()
-    assert shown["caller"] == firm(world.simulation).users[0].name
+    assert shown["caller"] == world.firm.users[0].name
     assert shown["seq"] == world.simulation.seq and shown["because_of"] == world.simulation.seq - 2
     assert shown["request_id"] == f"{world.simulation.seq:016x}"
     assert "after 1s, Retry-After was 5s" in shown["broken"]
     assert explain(world.simulation, shown["request_id"]) is not None
 
 
-def test_an_unknown_rule_is_refused(world: Connection) -> None:
+def test_an_unknown_rule_is_refused(world: Desk) -> None:
     with pytest.raises(NotFound, match="unknown rule 'backof'"):
         check(world.simulation, rules=("backof",))
 
@@ -399,8 +365,8 @@ def test_the_command_judges_a_journal_for_people_and_for_machines(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, junit = tmp_path / "run.ndjson", tmp_path / "judge.xml"
-    with path.open("w+b", buffering=0) as file:
-        too_often("1s")(connect(Simulation(load_scenario("quickstart"), journal=file)))
+    with journalled(path) as world:
+        too_often("1s")(world)
 
     def sim(*arguments: str) -> tuple[int, str, str]:
         return main(["conformance", *arguments]), *capsys.readouterr()
@@ -412,19 +378,14 @@ def test_the_command_judges_a_journal_for_people_and_for_machines(
     code, said, _ = sim(str(path), "--json")
     found = json.loads(said)
     assert (code, found["ok"]) == (1, False)
-    assert [rule["rule"] for rule in found["rules"] if rule["verdict"] == "broken"] == [
-        "retry-after"
-    ]
+    broken = [rule["rule"] for rule in found["rules"] if rule["verdict"] == "broken"]
+    assert broken == ["retry-after"]
     suite = ElementTree.parse(junit).getroot()[0]
     assert (suite.get("tests"), suite.get("failures")) == (str(len(rulebook())), "1")
-    assert [case.get("name") for case in suite if case.find("failure") is not None] == [
-        "retry-after"
-    ]
-    assert (
-        suite.get("skipped")
-        == str(sum(1 for case in suite if case.find("skipped") is not None))
-        != "0"
-    )
+    failed = [case.get("name") for case in suite if case.find("failure") is not None]
+    skipped = [case for case in suite if case.find("skipped") is not None]
+    assert failed == ["retry-after"]
+    assert suite.get("skipped") == str(len(skipped)) != "0"
     assert sim(str(path), "--rule", "backoff")[0] == 0
     assert sim(str(path), "--until", "2026-09-08T17:00:00Z")[0] == 0
     code, _, problem = sim(str(path), "--rule", "backof")

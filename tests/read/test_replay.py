@@ -4,7 +4,6 @@ touched, cut it replays what is whole.
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 import sys
@@ -18,10 +17,11 @@ from sim import Simulation, load_scenario
 from sim.api.pipeline.settings import Settings
 from sim.cli.main import main
 from sim.kernel.instants import parse_instant
-from sim.read.replay import replay, simulation_at
-from sim.run.actors.operator.views import view as read_view
+from sim.read.errors import UnreadableJournal
+from sim.read.replay import Divergence, replay_file, simulation_at
+from sim.run.actors.operator.views import views as read_views
 from sim.run.client.client import connect
-from tests.journeys import enter, firm, key, order, quiet, retail_order, trader
+from tests.journeys import enter, firm, journalled, key, order, quiet, retail_order, trader
 
 BENCH = str(Path(__file__).parents[2] / "benchmarks" / "areas" / "bench.yaml")
 
@@ -30,9 +30,8 @@ def busy_journal(path: Path, seed: int = 7) -> Simulation:
     """A run with every kind of input: REST, gRPC-free calls refused and answered, a trade, time,
     control, a rewind.
     """
-    with path.open("w+b", buffering=0) as file:
-        sim = Simulation(load_scenario("quickstart"), seed=seed, journal=file)
-        world = connect(sim)
+    with journalled(path, seed=seed) as world:
+        sim = world.simulation
         instrument = quiet(sim)
         user = trader(world)
         user.post("/v1/trading/orders", json=order(instrument, "buy", 60, 10, clordId="a"))
@@ -51,9 +50,7 @@ def busy_journal(path: Path, seed: int = 7) -> Simulation:
 
 def test_a_journal_replays_to_the_same_digest(tmp_path: Path) -> None:
     sim = busy_journal(tmp_path / "run.ndjson")
-    out = io.StringIO()
-    assert replay(str(tmp_path / "run.ndjson"), None, out) == 0
-    assert sim.digest in out.getvalue()
+    assert simulation_at(tmp_path / "run.ndjson").digest == sim.digest
 
 
 @pytest.mark.long
@@ -70,15 +67,10 @@ def test_the_same_calls_give_the_same_digest_in_processes_with_other_hash_seeds_
     for number, date in enumerate(("2019-02-03", "2031-07-08 11:00:00")):
         environment = {**os.environ, "PYTHONHASHSEED": str(number * 77 + 1)}
         command = [sys.executable, "-c", script, str(tmp_path / f"{number}.ndjson"), date]
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            env=environment,
-            cwd=Path(__file__).parents[2],
-            check=True,
+        root = Path(__file__).parents[2]
+        digests.append(
+            subprocess.check_output(command, text=True, env=environment, cwd=root).strip()
         )
-        digests.append(done.stdout.strip())
     assert digests[0] == digests[1] != ""
     assert main(["diff", str(tmp_path / "0.ndjson"), str(tmp_path / "1.ndjson")]) == 0
 
@@ -91,66 +83,57 @@ def test_another_seed_gives_another_digest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "part"),
     [
-        (b'\\"orderQty\\":\\"', b'\\"orderQty\\":\\"9', "input"),
+        (b'\\"orderQty\\":\\"', b'\\"orderQty\\":\\"9', "out"),
         (b'"status":404', b'"status":403', "out"),
         (b'"digest":"', b'"digest":"0', "digest"),
-        (b'"check":"', b'"check":"0', "aside"),
+        (b'"},"check":"', b'"},"check":"0', "aside"),
         (b'"seed":7', b'"seed":8', "header"),
     ],
 )
 def test_a_tampered_journal_is_caught_and_the_first_difference_named(
-    tmp_path: Path, old: bytes, new: bytes, part: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: bytes, new: bytes, part: str
 ) -> None:
     path = tmp_path / "run.ndjson"
     busy_journal(path)
     raw = path.read_bytes()
     assert old in raw
     path.write_bytes(raw.replace(old, new, 1))
-    out = io.StringIO()
-    assert replay(str(path), None, out) == 3
-    line = raw[: raw.index(old)].count(b"\n") + 1
-    assert f":{line}:" in out.getvalue()
-    assert "recorded:" in out.getvalue() and "replayed:" in out.getvalue()
+    assert main(["replay", str(path)]) == 3
+    line, out = raw[: raw.index(old)].count(b"\n") + 1, capsys.readouterr().out
+    assert f":{line}: {part} differs" in out
+    assert "recorded:" in out and "replayed:" in out
 
 
 def test_of_a_long_answer_the_journal_keeps_size_and_digest_and_a_replay_compares_them(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "run.ndjson"
-    with path.open("w+b", buffering=0) as file:
-        answer = connect(Simulation(load_scenario("quickstart"), journal=file)).gateway.get(
-            "/v1/events", params={"limit": 20}
-        )
+    with journalled(path) as world:
+        answer = world.gateway.get("/v1/events", params={"limit": 20})
     out = msgspec.json.decode(path.read_bytes().splitlines()[1])["out"]
     assert (out["body_size"], out["body_sha256"]) == (
         len(answer.body),
         sha256(answer.body).hexdigest(),
     )
     assert out["body_size"] > 100_000 > path.stat().st_size
-    assert replay(str(path), None, io.StringIO()) == 0
+    replay_file(path)
     path.write_bytes(path.read_bytes().replace(out["body_sha256"].encode(), b"0" * 64))
-    assert replay(str(path), None, said := io.StringIO()) == 3
-    assert "out differs from the replay" in said.getvalue()
+    with pytest.raises(Divergence, match="out differs"):
+        replay_file(path)
 
 
 def test_a_book_is_kept_as_it_is_only_where_it_is_short(tmp_path: Path) -> None:
     path = tmp_path / "run.ndjson"
-    with path.open("w+b", buffering=0) as file:
-        gateway = connect(Simulation(load_scenario(BENCH), journal=file)).gateway
-        long, short = (
-            gateway.get("/v1/markets/bench-book/book"),
-            gateway.get("/v1/markets/bench-orders/book"),
-        )
+    with journalled(path, BENCH) as world:
+        long = world.gateway.get("/v1/markets/bench-book/book")
+        short = world.gateway.get("/v1/markets/bench-orders/book")
     first, second = (
         msgspec.json.decode(line)["out"] for line in path.read_bytes().splitlines()[1:]
     )
-    assert (
-        1024 < len(long.body) < 4096
-        and first["body_sha256"] == sha256(long.body).hexdigest()
-        and "body" not in first
-    )
+    assert 1024 < len(long.body) < 4096 and "body" not in first
+    assert first["body_sha256"] == sha256(long.body).hexdigest()
     assert second["body"] == msgspec.json.decode(short.body)
-    assert replay(str(path), None, io.StringIO()) == 0
+    replay_file(path)
 
 
 def test_a_journal_cut_in_the_middle_of_a_line_replays_its_whole_lines(tmp_path: Path) -> None:
@@ -158,56 +141,36 @@ def test_a_journal_cut_in_the_middle_of_a_line_replays_its_whole_lines(tmp_path:
     busy_journal(path)
     raw = path.read_bytes()
     path.write_bytes(raw[: int(len(raw) * 0.7)])
-    out = io.StringIO()
-    assert replay(str(path), None, out) == 0
-    assert "inputs replayed" in out.getvalue()
+    assert not replay_file(path).interrupted
 
 
 @pytest.mark.parametrize("content", [b"", b"hello\n", b"[]\n", b'{"journal":99}\n'])
 def test_a_file_that_is_no_journal_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x"
     path.write_bytes(content)
-    out = io.StringIO()
-    assert replay(str(path), None, out) == 2
-    assert out.getvalue().startswith(f"{path}:1:1: ")
+    with pytest.raises(UnreadableJournal, match=f"^{path}:1:1: "):
+        replay_file(path)
     assert main(["diff", str(path), str(path)]) == 2
 
 
 def test_a_journal_holds_no_secret_in_clear(tmp_path: Path) -> None:
     path = tmp_path / "run.ndjson"
-    with path.open("w+b", buffering=0) as file:
-        sim = Simulation(load_scenario("quickstart"), journal=file)
-        world = connect(sim)
-        partner = firm(sim)
-        token = world.token(partner).json()["access_token"]
+    with journalled(path) as world:
+        sim = world.simulation
+        token = world.token(firm(sim)).json()["access_token"]
+        partner = world.exchange(firm(sim))
         person = {"external_id": "a", "ssn": "900112233", "first_name": "A"}
-        world.exchange(partner).post("/v1/kyc/start", json=person)
-        world.exchange(partner).post(
-            "/v1/kyc/prefill",
-            json={"user_id": "a", "phone_number": "14155551212", "date_of_birth": "1985-03-30"},
-        )
-        assert (
-            world.exchange(partner)
-            .post("/v1/kyc/prefill/otp", json={"external_id": "a", "otp": "48151623"})
-            .status
-            == 200
-        )
-        world.exchange(partner).post(
-            "/v1/kyc/webhook",
-            json={
-                "webhook_url": "http://127.0.0.1:1/",
-                "signing_secret": "whsec_" + "c2VjcmV0" * 4,
-            },
-        )
+        partner.post("/v1/kyc/start", json=person)
+        who = {"user_id": "a", "phone_number": "14155551212", "date_of_birth": "1985-03-30"}
+        partner.post("/v1/kyc/prefill", json=who)
+        code = {"external_id": "a", "otp": "48151623"}
+        assert partner.post("/v1/kyc/prefill/otp", json=code).status == 200
+        hook = {"webhook_url": "http://127.0.0.1:1/", "signing_secret": "whsec_" + "c2VjcmV0" * 4}
+        partner.post("/v1/kyc/webhook", json=hook)
     raw = path.read_bytes()
-    assert replay(str(path), None, io.StringIO()) == 0
-    for secret in (
-        token,
-        "900112233",
-        "48151623",
-        "c2VjcmV0c2VjcmV0",
-        *sim.world.parties.secrets.values(),
-    ):
+    replay_file(path)
+    texts = (token, "900112233", "48151623", "c2VjcmV0c2VjcmV0")
+    for secret in (*texts, *sim.world.parties.secrets.values()):
         assert secret.encode() not in raw
     for file_name in sim.world.parties.key_files.values():
         assert file_name.read_bytes().splitlines()[1] not in raw
@@ -217,30 +180,20 @@ def test_a_journal_holds_no_secret_in_clear(tmp_path: Path) -> None:
 def test_a_rewind_restores_books_orders_balances_and_digest_exactly(quickstart: Simulation) -> None:
     world = connect(quickstart)
     instrument = quiet(quickstart)
-    user = trader(world)
-    seen = []
+
+    def state() -> tuple[object, ...]:
+        views = read_views(quickstart.engine, ("accounts", "orders", "books"))
+        return quickstart.seq, quickstart.now, quickstart.digest, views
+
+    moments = []
     for number in range(12):
-        user.post(
-            "/v1/trading/orders",
-            json=order(instrument, "buy" if number % 3 else "sell", 50 + number % 4, 1 + number),
-        )
+        side = "buy" if number % 3 else "sell"
+        enter(world, instrument, side, 50 + number % 4, 1 + number)
         world.advance("20s")
-        seen.append(
-            (
-                quickstart.seq,
-                quickstart.now,
-                quickstart.digest,
-                read_view(quickstart.engine, "accounts"),
-                read_view(quickstart.engine, "orders"),
-                read_view(quickstart.engine, "books"),
-            )
-        )
-    for seq, now, digest, accounts, orders, books in reversed(seen):
+        moments.append((quickstart.seq, state()))
+    for seq, was in reversed(moments):
         quickstart.rewind(seq=seq)
-        assert (quickstart.seq, quickstart.now, quickstart.digest) == (seq, now, digest)
-        assert read_view(quickstart.engine, "accounts") == accounts
-        assert read_view(quickstart.engine, "orders") == orders
-        assert read_view(quickstart.engine, "books") == books
+        assert state() == was
 
 
 def test_a_rewind_to_an_instant_includes_every_input_at_it(quickstart: Simulation) -> None:
@@ -284,24 +237,15 @@ def test_named_snapshots_can_be_restored_in_any_order(quickstart: Simulation) ->
 def test_settings_that_change_answers_stand_in_the_journal(tmp_path: Path) -> None:
     """A replay needs no flags: vendor-prefixed names and body limit come from the header."""
     path = tmp_path / "run.ndjson"
-    with path.open("w+b", buffering=0) as file:
-        sim = Simulation(
-            load_scenario("quickstart"),
-            journal=file,
-            settings=Settings(vendor_prefix=True, max_body=3_000),
-        )
-        world = connect(sim)
+    with journalled(path, settings=Settings(vendor_prefix=True, max_body=3_000)) as world:
+        sim = world.simulation
         slug = quiet(sim).symbol
         shown = world.gateway.get(f"/v1/market/slug/{slug}").json()["market"]
         assert enter(world, quiet(sim), "buy", 60, 10, clordId="x" * 3_000).status == 413
-    plain = (
-        connect(Simulation(load_scenario("quickstart")))
-        .gateway.get(f"/v1/market/slug/{slug}")
-        .json()["market"]
-    )
+    other = connect(Simulation(load_scenario("quickstart")))
+    plain = other.gateway.get(f"/v1/market/slug/{slug}").json()["market"]
     assert set(shown) != set(plain)
-    out = io.StringIO()
-    assert replay(str(path), None, out) == 0, out.getvalue()
+    replay_file(path)
 
 
 def test_until_stops_at_the_instant_in_the_middle_of_a_step_of_the_clock(tmp_path: Path) -> None:
@@ -309,9 +253,8 @@ def test_until_stops_at_the_instant_in_the_middle_of_a_step_of_the_clock(tmp_pat
     same state, digest and instant.
     """
     path = tmp_path / "run.ndjson"
-    with path.open("w+b", buffering=0) as file:
-        sim = Simulation(load_scenario("quickstart"), journal=file)
-        world = connect(sim)
+    with journalled(path) as world:
+        sim = world.simulation
         enter(world, quiet(sim), "buy", 60, 1)
         sim.advance_to(sim.now + 3600 * 10**9)  # in one step, over timers that are due on the way
         trader(world).get("/v1/whoami")
@@ -320,14 +263,8 @@ def test_until_stops_at_the_instant_in_the_middle_of_a_step_of_the_clock(tmp_pat
 
 def agrees(sim: Simulation, path: Path) -> None:
     """Whether its journal shows what the simulation, rewound, shows."""
-    for moment in (
-        "2026-09-08T18:00:00Z",
-        "2026-09-08T18:20:00Z",
-        "2026-09-08T18:45:00Z",
-        "2026-09-08T19:00:00Z",
-        "2026-09-08T23:00:00Z",
-    ):
-        until = parse_instant(moment)
+    for time in ("18:00", "18:20", "18:45", "19:00", "23:00"):
+        until = parse_instant(f"2026-09-08T{time}:00Z")
         found = simulation_at(path, until)
         assert found.now == min(until, sim.now)
         if until <= sim.now:
@@ -337,14 +274,14 @@ def agrees(sim: Simulation, path: Path) -> None:
 
 
 def test_what_a_mapping_of_a_step_says_happens_in_one_order_in_a_replay_too(tmp_path) -> None:
-    scenario = load_scenario(
+    scenario = (
         "name: order of keys\nextends: quickstart\nsteps:\n"
         "  - {call: {plane: gateway, get: /v2/leagues}, save: {zulu: nothing, alpha: never}}\n"
         "  - {call: {plane: gateway, get: /v2/leagues}, expect: {json: {zulu: 1, alpha: [{z: 1, a: 2}]}}}\n"
         "  - {quirk: {webhook_duplicates: 1/2, session_revocation: 1/3}}\n"
     )
     path = tmp_path / "run.ndjson"
-    with path.open("w+b", buffering=0) as file:
-        sim = Simulation(scenario, journal=file)
+    with journalled(path, scenario) as world:
+        sim = world.simulation
         sim.advance_to(sim.now)
     assert simulation_at(path).digest == sim.digest

@@ -24,7 +24,7 @@ from sim.read.report import packing, states
 from sim.read.report.report import write_report
 from sim.run.actors.operator.views import view
 from sim.search.fuzz import with_random_steps
-from tests.journeys import FEW_GAMES
+from tests.journeys import FEW_GAMES, journalled
 from tests.read.test_history_moments import Recorder
 from tests.report_file import ReportFile, Rows
 
@@ -110,8 +110,8 @@ def sim(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Path:
-    with (tmp_path / "run.ndjson").open("w+b", buffering=0) as file:
-        run = Recorder(Simulation(load_scenario(FEW_GAMES), journal=file))
+    with journalled(tmp_path / "run.ndjson", FEW_GAMES) as world:
+        run = Recorder(world.simulation)
         for number in (2, 12, 7, 3, 8, 2):
             run.act(number)
     return tmp_path / "run.ndjson"
@@ -125,11 +125,8 @@ def test_the_same_journal_gives_the_same_file(capsys: Any, journal: Path) -> Non
         assert out.startswith(f"{page}: few-games, ") and out.count("\n") == 1
     assert pages[0].read_bytes() == pages[1].read_bytes()
     assert str(journal.parent) not in ReportFile(pages[0]).text
-    assert {path.name for path in journal.parent.iterdir()} == {
-        "run.ndjson",
-        "one.html",
-        "two.html",
-    }
+    names = {path.name for path in journal.parent.iterdir()}
+    assert names == {"run.ndjson", "one.html", "two.html"}
 
 
 def test_what_is_no_journal_and_what_would_be_overwritten_is_refused(
@@ -138,11 +135,8 @@ def test_what_is_no_journal_and_what_would_be_overwritten_is_refused(
     page, lines = journal.with_name("page.html"), journal.read_bytes().splitlines(keepends=True)
     spoilt = journal.with_name("spoilt.ndjson")
     spoilt.write_bytes(b"".join([*lines[:3], b'{"nonsense": 1}\n', *lines[3:]]))
-    assert sim(capsys, "report", spoilt, "--out", page) == (
-        2,
-        "",
-        f"{spoilt}:4:1: not a journal record\n",
-    )
+    told = f"{spoilt}:4:1: not a journal record\n"
+    assert sim(capsys, "report", spoilt, "--out", page) == (2, "", told)
     missing = journal.with_name("missing.ndjson")
     code, _, err = sim(capsys, "report", missing, "--out", page)
     assert code == 2 and "missing.ndjson" in err and "No such file" in err

@@ -11,12 +11,8 @@ from sim.read.history.rows import rows
 from sim.read.record import JournalEntry, entries
 
 SCENARIOS = (
-    "combo-by-quote",
-    "injected-faults",
-    "kyc-approval-window",
-    "maintenance-window",
-    "settlement-and-payout",
-    "webhook-trouble",
+    *("combo-by-quote", "injected-faults", "kyc-approval-window", "maintenance-window"),
+    *("settlement-and-payout", "webhook-trouble"),
 )
 
 

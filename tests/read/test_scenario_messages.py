@@ -30,6 +30,12 @@ TICK = "tick_size must be between 0 and 1 dollar"
 ORDER_OF_DATES = "an instrument must start, expire and terminate in this order"
 
 
+def late(first: str, at: str, second: str, before: str) -> tuple[str, list[str]]:
+    """Dates in the wrong order, and what is said of them."""
+    sentence = f"{second} {before} is before {first} {at}; {ORDER_OF_DATES}"
+    return f"{first}: {at}, {second}: {before}", [sentence]
+
+
 def scales(price: int, qty: int = 1) -> str:
     product = f"{price} x {qty} does not"
     return f"price_scale times fractional_qty_scale must divide 100000000, {product}"
@@ -62,20 +68,8 @@ def scales(price: int, qty: int = 1) -> str:
         # Dates are in order, and may be one.
         ("start: 2026-09-09T00:00:00Z, expiration: 2026-09-09T00:00:00Z", []),
         ("expiration: 2026-09-10T00:00:00Z, termination: 2026-09-10T00:00:00Z", []),
-        (
-            "start: 2026-09-09T00:00:00.000000001Z, expiration: 2026-09-09T00:00:00Z",
-            [
-                "expiration 2026-09-09T00:00:00Z is before start 2026-09-09T00:00:00.000000001Z;"
-                f" {ORDER_OF_DATES}"
-            ],
-        ),
-        (
-            "expiration: 2026-09-10T00:00:00Z, termination: 2026-09-09T23:59:59Z",
-            [
-                "termination 2026-09-09T23:59:59Z is before expiration 2026-09-10T00:00:00Z;"
-                f" {ORDER_OF_DATES}"
-            ],
-        ),
+        late("start", "2026-09-09T00:00:00.000000001Z", "expiration", "2026-09-09T00:00:00Z"),
+        late("expiration", "2026-09-10T00:00:00Z", "termination", "2026-09-09T23:59:59Z"),
     ],
 )
 def test_terms_of_an_instrument_are_taken_or_it_is_said_what_is_wrong_with_them(
@@ -88,6 +82,7 @@ def test_terms_of_an_instrument_are_taken_or_it_is_said_what_is_wrong_with_them(
     assert [message.partition(": ")[2] for message in told(text)] == messages
 
 
+X = "name: x\n"
 EVERY = "every must be whole seconds that divide a minute, at most 15s"
 ID = "id must be crypto:<symbol>, at most 64 of a-z, 0-9 and -"
 
@@ -138,23 +133,14 @@ def test_terms_of_an_asset_are_taken_or_it_is_said_what_is_wrong_with_them(
             "4:4: not YAML: did not find expected '-' indicator (is this line indented like the"
             " lines that it belongs to?)\n       - {at: +2s}\n       ^",
         ),
+        (X + "faults: [{status: 503}]\n", "2:11: 'status' belongs under 'act': act: {status: ...}"),
         (
-            "name: x\nfaults: [{status: 503}]\n",
-            "2:11: 'status' belongs under 'act': act: {status: ...}",
-        ),
-        (
-            "name: x\nfaults: [{plane: retail, act: {status: 503}}]\n",
+            X + "faults: [{plane: retail, act: {status: 503}}]\n",
             "2:11: 'plane' belongs under 'match'",
         ),
-        ("name: x\ngames: 5\n", "2:1: 'games' belongs under 'world': world: {games: ...}"),
-        (
-            "name: x\nlimits: {publick: 5/s}\n",
-            "2:10: unknown limit 'publick'; did you mean 'public'?",
-        ),
-        (
-            "name: x\nlimits: {zzz: 5/s}\n",
-            "unknown limit 'zzz'; known: exchange_rest, retail, public",
-        ),
+        (X + "games: 5\n", "2:1: 'games' belongs under 'world': world: {games: ...}"),
+        (X + "limits: {publick: 5/s}\n", "2:10: unknown limit 'publick'; did you mean 'public'?"),
+        (X + "limits: {zzz: 5/s}\n", "unknown limit 'zzz'; known: exchange_rest, retail, public"),
         (HEAD + ORDER % ("a", "0.405", ""), "5:5: refused: price 0.405 is not a multiple of the"),
         (HEAD + ORDER % ("h", "0.4075", ""), "price 0.4075 is not a multiple of the tick 0.005"),
         (HEAD + ORDER % ("h", "0.407", ""), "Price must be a multiple of 0.005, given 0.407"),

@@ -32,5 +32,5 @@ def test_what_check_accepts_runs_and_what_it_refuses_has_a_place(share: int) -> 
 
 @pytest.mark.long
 def test_commands_that_read_journals_end_with_a_sentence_whatever_the_lines_say() -> None:
-    for finding in journal_mutants.search(60, seed=100):
+    for _, finding in journal_mutants.search(60, seed=100):
         assert finding is None, finding

@@ -15,11 +15,11 @@ from sim.read.history.rows import KINDS
 SCENARIO = """
 name: shown
 extends: quickstart
-world: {instruments: [{symbol: mine, tick_size: "0.01", state: OPEN}, {symbol: mine-2, tick_size: "0.01", state: OPEN}]}
+world: {instruments: [{symbol: mine, tick_size: "0.01", state: OPEN}, {symbol: mine-2, tick_size: "0.0025", price_scale: 400, state: OPEN}]}
 steps:
   - {at: +1m, name: quotes, order: {as: maker, symbol: mine, side: buy, price: "0.40", qty: "5"}}
   - {at: +2h, name: book, call: {plane: exchange, as: firms/atlas, get: /v1/orderbook/mine}, expect: {status: 503}}
-  - {name: other, order: {as: maker, symbol: mine-2, side: buy, price: "0.40", qty: "5"}}
+  - {name: other, order: {as: maker, symbol: mine-2, side: buy, price: "0.405", qty: "5"}}
 """
 
 
@@ -46,6 +46,7 @@ def test_a_timeline_names_steps_and_verdicts_and_folds_the_clock(
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert "14:01:00.000 scenario step 1 quotes (shown.yaml:6)" in lines
     assert "└ ✓ quotes" in lines
+    assert any(line.endswith(" new: buy 5 mine-2 @ 0.405") for line in lines)
     assert any(line.startswith("└ ✗ book: status is 200, not 503") for line in lines)
     assert "script.step" not in out
     assert any(line.endswith("OPEN → CLOSED (and 24 more)") for line in lines)

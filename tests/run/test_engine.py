@@ -23,8 +23,8 @@ from sim.run.actors.script.runner import Script
 from sim.run.engine import time_travel
 from sim.run.engine.engine import Behaviour, Engine
 from sim.run.engine.extension import Extension
-from sim.run.engine.prepared_starts import PreparedStarts
 from sim.run.engine.run import Run
+from sim.run.engine.start import PreparedStarts
 from sim.run.loader.load import load_scenario
 from sim.world.start.world import build_world
 

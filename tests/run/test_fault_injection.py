@@ -24,7 +24,7 @@ from sim.api.registry import FINISHERS
 from sim.api.streams.hub import FEEDS
 from sim.contract.contract import load_contract
 from sim.contract.messages import exchange_v1 as wire
-from sim.kernel.instants import HOUR, seconds
+from sim.kernel.instants import HOUR
 from sim.kernel.journal import JournalLost, RunEnded
 from sim.kernel.journal_reader import read_journal
 from sim.read.replay import simulation_of, verify
@@ -577,27 +577,3 @@ def test_a_journey_that_fails_on_the_way_ends_the_run(
                     gateway(run, None)
             else:
                 assert step == "_repeat"  # only a rewind processes inputs again
-
-
-# ---- housekeeping
-
-
-def test_a_snapshot_that_cannot_be_made_is_a_warning_and_everything_goes_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    run = Run()
-    sim = run.sim
-    sim.engine.snapshots._next = sim.seq + 2
-    broken = Failing(engine_module.encode_state, late=False)
-    with monkeypatch.context() as patch:
-        patch.setattr(engine_module, "encode_state", broken)
-        assert sim.advance_to(sim.now + 1).warning == ""
-        assert sim.advance_to(sim.now + 1).warning.startswith(
-            f"no snapshot after input {sim.seq}: this state cannot be saved ("
-        )
-        assert sim.advance_to(sim.now + seconds(1)).warning == ""
-        exchange(run, None)
-    assert sim.ended is None
-    run.before = (sim.seq, sim.digest)
-    run.replays()
-    sim.rewind(seq=sim.seq - 1)

@@ -4,7 +4,6 @@ change the other.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from sim import Simulation, load_scenario
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Refusal
 from sim.read.headless_run import run_scenario
-from sim.read.replay import replay
+from sim.read.replay import replay_file
 from sim.run.actors.operator.views import view as read_view
 from sim.run.client.client import connect
 from sim.search.fuzz import with_random_steps
@@ -165,9 +164,7 @@ def test_the_journal_of_a_fork_replays_although_streams_of_its_origin_were_open(
     with (tmp_path / "fork").open("w+b", buffering=0) as file:
         fork = origin.fork(journal=file)
         connect(fork).advance("1h")
-        out = io.StringIO()
-        assert replay(str(tmp_path / "fork"), None, out) == 0, out.getvalue()
-        assert fork.digest in out.getvalue()
+        assert replay_file(tmp_path / "fork").simulation.digest == fork.digest
 
 
 def test_a_fork_with_a_file_replays_alone_and_one_without_reads_its_origins(tmp_path: Path) -> None:
@@ -195,9 +192,7 @@ def test_a_fork_with_a_file_replays_alone_and_one_without_reads_its_origins(tmp_
         grandchild.rewind(seq=1)
         fork.rewind(seq=fork.seq)
     for name in ("origin", "fork"):
-        out = io.StringIO()
-        assert replay(str(tmp_path / name), None, out) == 0, out.getvalue()
-        assert origin.digest in out.getvalue()
+        assert replay_file(tmp_path / name).simulation.digest == origin.digest
 
 
 def test_snapshots_taken_before_a_fork_can_be_restored_in_it() -> None:

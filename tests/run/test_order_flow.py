@@ -4,7 +4,6 @@ the messages for wrong rows, and files of a million rows.
 
 from __future__ import annotations
 
-import io
 import tempfile
 import tracemalloc
 from pathlib import Path
@@ -17,7 +16,7 @@ from sim import Simulation, load_scenario
 from sim.cli.main import main
 from sim.core.model.enums import OrderState
 from sim.kernel.instants import NS_PER_S
-from sim.read.replay import replay
+from sim.read.replay import Divergence, replay_file
 from sim.run.actors.participants.participants import participants_of
 from sim.run.client.client import connect
 from sim.world.format.order_flow import (
@@ -131,12 +130,12 @@ def test_the_content_of_the_file_is_part_of_the_scenario_and_of_its_journal(tmp_
     assert other.digest != scenario.digest
     assert load_scenario(folder(tmp_path)).digest == scenario.digest
     (tmp_path / "flow.csv").unlink()
-    out = io.StringIO()
-    assert replay(str(tmp_path / "run.ndjson"), None, out) == 0, out.getvalue()
+    replay_file(tmp_path / "run.ndjson")
     torn = (tmp_path / "run.ndjson").read_bytes()
     part = torn.split(b'"content":"')[1][:40]
     (tmp_path / "torn.ndjson").write_bytes(torn.replace(part, part[::-1], 1))
-    assert replay(str(tmp_path / "torn.ndjson"), None, io.StringIO()) == 3
+    with pytest.raises(Divergence):
+        replay_file(tmp_path / "torn.ndjson")
 
 
 def test_a_pinned_file_must_be_the_one_that_was_meant(tmp_path: Path) -> None:

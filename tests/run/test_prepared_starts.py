@@ -24,9 +24,8 @@ from sim.read.headless_run import run_scenario
 from sim.run import simulation
 from sim.run.client.client import connect
 from sim.run.engine.engine import Engine
-from sim.run.engine.prepared_starts import PreparedStarts
 from sim.run.engine.run import Run
-from sim.run.engine.start import Start
+from sim.run.engine.start import PreparedStarts, Start
 from sim.search.fuzz import with_random_steps
 from sim.world.format.scenario import Scenario
 from tests.deeds import do

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from sim import Simulation, load_scenario
 from sim.cli.main import main
 from sim.core.model.enums import TradeState
-from sim.core.model.refusals import Refusal
 from sim.run.actors.operator.views import view as read_view
 from sim.run.client.client import connect
 from sim.run.engine import snapshots
@@ -120,19 +119,6 @@ def test_snapshots_share_what_never_changes() -> None:
             world.advance("2s")
     assert sizes[2] - sizes[1] < 2_000
     assert sizes[2] - sizes[1] <= sizes[1] - sizes[0]
-
-
-@pytest.mark.parametrize("where", [{"seq": -1}, {"seq": 99}, {"to": 0}, {"to": 2**62}, {}])
-def test_a_rewind_to_where_the_branch_never_was_is_refused_and_changes_nothing(
-    where: dict[str, int],
-) -> None:
-    sim = Simulation(load_scenario(FEW_GAMES))
-    do(connect(sim), 0)
-    before = seen(sim)
-    with pytest.raises(Refusal):
-        sim.rewind(**where)
-    assert seen(sim) == before
-    assert sim.branch == "main"
 
 
 def test_the_command_line_opens_a_recorded_run_at_any_input(

@@ -4,7 +4,6 @@ and how `sim run` executes them.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from pathlib import Path
@@ -16,7 +15,7 @@ from msgspec.structs import replace
 from sim import Simulation, load_scenario
 from sim.cli.main import main
 from sim.read.headless_run import run_scenario
-from sim.read.replay import replay
+from sim.read.replay import replay_file
 from sim.run.client.client import connect
 from sim.run.loader.load import scenario_variants
 from sim.world.format.yaml_tree import ScenarioError
@@ -575,7 +574,7 @@ def test_results_are_kept_taken_up_again_and_written_as_junit(tmp_path: Path, ca
     assert [case.find("failure") is not None for case in cases] == [False, False, True, True]
     kept = sorted((tmp_path / "kept").iterdir())
     assert len(kept) == 2
-    assert replay(str(kept[0]), None, io.StringIO()) == 0
+    replay_file(kept[0])
     # Killed after the first line and in the middle of the second.
     results.write_bytes(lines[0] + lines[1][:40])
     tampered = json.loads(lines[0])

@@ -18,7 +18,7 @@ from sim.core.history import ExchangeHistory, FirstRows
 from sim.kernel.instants import NS_PER_S
 from sim.kernel.journal import Checkpoint, Header, Journal
 from sim.run.engine import snapshots
-from sim.run.engine.snapshots import BYTES_MAX, FIRST_DISTANCE, KEPT, Snapshot, Snapshots
+from sim.run.engine.snapshots import FIRST_DISTANCE, KEPT, Snapshot, Snapshots
 from sim.testing import connect
 from tests.journeys import order, quiet, trader
 
@@ -57,28 +57,6 @@ def test_the_shelf_holds_few_moments_and_one_near_every_input() -> None:
     for seq in (0, 1, 17_500, journal.seq):
         found = shelf.nearest(seq).checkpoint.seq
         assert found == max(candidate for candidate in seqs if candidate <= seq)
-
-
-def test_large_states_are_saved_seldom_and_do_not_fill_the_memory() -> None:
-    journal = Journal(HEADER)
-    shelf = Snapshots(moment(journal))
-    taken = 0
-    for _ in range(300):
-        grow(journal, FIRST_DISTANCE)
-        if shelf.due(journal.seq):
-            shelf.keep(moment(journal, BYTES_MAX // 6))
-            taken += 1
-    assert 0 < taken < 20
-    assert sum(len(found.state) for found in kept(shelf)) <= BYTES_MAX
-    assert kept(shelf)[0].checkpoint.seq == 0
-
-
-def test_a_state_larger_than_the_shelf_is_kept_all_the_same() -> None:
-    journal = Journal(HEADER)
-    shelf = Snapshots(moment(journal))
-    grow(journal, FIRST_DISTANCE)
-    shelf.keep(moment(journal, BYTES_MAX + 1))
-    assert shelf.nearest(journal.seq).checkpoint.seq == journal.seq
 
 
 def seqs_of(snapshots: Iterable[Snapshot]) -> list[int]:
@@ -271,28 +249,6 @@ def test_an_asset_that_ticked_first_after_a_snapshot_is_unknown_again_when_it_is
     assert candles()
     world.simulation.restore("before")
     assert candles() == []
-
-
-def test_a_resting_order_is_kept_once_however_many_snapshots_have_it() -> None:
-    simulation = Simulation(load_scenario("quickstart"))
-    world = connect(simulation)
-    instrument, partner = quiet(simulation), trader(world)
-    placed = [
-        partner.post("/v1/trading/orders", json=order(instrument, "BUY", 1 + n, 1)).json()[
-            "orderId"
-        ]
-        for n in range(3)
-    ]
-    engine = simulation.engine
-    first, second = (list(engine.snapshot().history.live.values()) for _ in range(2))
-
-    def kept(live: list[Any]) -> dict[str, int]:
-        return {one.id: id(one) for one in live if one.id in placed}
-
-    assert list(kept(first)) == placed
-    assert kept(first) == kept(second)  # the same objects, not equal ones
-    ours = {id(simulation.exchange.trading.orders.require(one)) for one in placed}
-    assert not ours & set(kept(first).values())  # none of them changes when the order does
 
 
 def test_a_generated_event_shows_what_rests_in_its_markets_after_a_restore() -> None:

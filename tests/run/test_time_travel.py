@@ -298,6 +298,10 @@ def test_a_state_that_cannot_be_saved_is_a_warning_and_postpones_the_next(
             assert error.value.rule == "T1"
     assert sim.ended is None
     sim.snapshot("here")
+    digest = sim.digest
+    sim.rewind(seq=sim.seq - 1)
+    sim.restore("here")
+    assert sim.digest == digest
 
 
 # ---- forks
@@ -519,35 +523,6 @@ def test_the_refusal_of_an_action_is_raised_after_it_was_written(few: Connection
     assert line["input"]["arguments"] == '{"state":"OPEN"}'
     sim.control("quirk.set", "camel_case_query_ignored", {"value": "never"})
     assert sim.seq == 2
-
-
-def test_an_input_that_fails_ends_the_run_and_is_in_no_line(
-    few: Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sim = few.simulation
-    tick(few)
-    with monkeypatch.context() as patch:
-        patch.setattr(type(sim.engine.hub), "hangup", broken)
-        with pytest.raises(RuntimeError, match="broken"):
-            sim.hangup(1)
-    assert isinstance(sim.ended, RuntimeError)
-    assert len(list(sim.journal_lines())) == 1
-    for attempt in (
-        lambda: sim.hangup(1),
-        lambda: sim.enter(StreamHungUp(1)),
-        lambda: sim.handle(Controlled("x")),
-    ):
-        with pytest.raises(RunEnded):
-            attempt()
-
-
-def test_an_input_that_cannot_be_written_changes_nothing(few: Connection) -> None:
-    sim = few.simulation
-    bad: Any = RestCall("gateway", "GET", "/v1/health", query=object())  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
-        sim.handle(bad)
-    assert (sim.ended, sim.seq) == (None, 0)
-    tick(few)
 
 
 def test_calls_have_trace_ids_by_their_number_and_no_time_of_the_call_before(

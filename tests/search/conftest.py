@@ -16,11 +16,11 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def sim(capsys: pytest.CaptureFixture[str]) -> Run:
-    """(exit code, output, errors) of a command."""
+    """(exit code, output, errors) of a command: a line, then arguments that may have spaces."""
 
-    def run(*arguments: object) -> tuple[int, str, str]:
+    def run(line: str, *arguments: object) -> tuple[int, str, str]:
         try:
-            code = main([str(argument) for argument in arguments])
+            code = main([*line.split(), *map(str, arguments)])
         except SystemExit as error:
             code = int(str(error.code))
         out, err = capsys.readouterr()

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sim import Simulation, load_scenario
-from sim.run.client.client import connect
 from sim.server.journal_file import open_journal
+from tests.kit.desk import begin
 
 WORLD = """
 name: bisected
@@ -30,13 +29,13 @@ def journal(tmp_path):
     def write(name: str, price: str = "0.60", *, back: bool = False) -> Path:
         path = tmp_path / name
         with open_journal(path) as file:
-            sim = Simulation(load_scenario(WORLD), journal=file)
-            world = connect(sim)
+            world = begin(WORLD, journal=file)
+            sim = world.simulation
             for _ in range(6):
                 world.gateway.get("/v2/leagues")
-            sim.control("order.place", "", order("maker", "buy", price, clord_id="bid"))
+            world.operate("order.place", **order("maker", "buy", price, clord_id="bid"))
             sim.advance_to(sim.now + 60_000_000_000)
-            sim.control("order.place", "", order("taker", "sell", price))
+            world.operate("order.place", **order("taker", "sell", price))
             for _ in range(6):
                 world.gateway.get("/v2/leagues")
             if back:
@@ -62,9 +61,7 @@ def test_the_input_is_found_whatever_the_stride(sim, journal, every):
 
 
 def test_it_finds_where_something_becomes_true(sim, journal):
-    code, out, _ = sim(
-        "bisect", journal("a.ndjson"), "--expect", FILLED, "--becomes", "true", "--every", 3
-    )
+    code, out, _ = sim("bisect --becomes true --every 3", journal("a.ndjson"), "--expect", FILLED)
     assert code == 0
     assert "false up to line 9, true after line 10, input 9" in out
     assert "before: order bid is NEW, not FILLED" in out
@@ -82,15 +79,11 @@ def test_what_never_turns_is_said_plainly(sim, journal):
     assert "true at every check" in sim("bisect", path)[1]
     code, out, _ = sim("bisect", path, "--expect", FILLED)
     assert code == 0 and "false at the start, true at the end" in out and "--becomes true" in out
-    assert (
-        "between two checks was not seen" in sim("bisect", path, "--expect", NEW, "--every", 100)[1]
-    )
+    out = sim("bisect --every 100", path, "--expect", NEW)[1]
+    assert "between two checks was not seen" in out
     code, out, _ = sim("bisect", path, "--expect", "{order: {clord_id: other, state: FILLED}}")
-    assert (
-        code == 1
-        and "false at every check" in out
-        and "there is no order with the client order id 'other'" in out
-    )
+    assert code == 1 and "false at every check" in out
+    assert "there is no order with the client order id 'other'" in out
     code, out, _ = sim("bisect", path, "--expect", "{instrument: {symbol: nothing, state: OPEN}}")
     assert code == 1 and "nothing" in out
 
@@ -105,21 +98,16 @@ def test_the_input_that_breaks_an_invariant_is_found_without_a_question(sim, jou
 
 def test_two_runs_part_at_the_first_input_that_differs_and_their_states_are_compared(sim, journal):
     first, second = journal("a.ndjson"), journal("b.ndjson", "0.50")
-    assert sim("bisect", first, journal("again.ndjson"))[:2] == (
-        0,
-        "the runs are the same, line by line\n",
-    )
+    code, out, _ = sim("bisect", first, journal("again.ndjson"))
+    assert (code, out) == (0, "the runs are the same, line by line\n")
     code, out, _ = sim("bisect", first, second)
     assert code == 1
     assert "the first 6 lines are the same; then the inputs differ" in out
     assert f"{second}, line 8:" in out
     assert ": price 0.6 → 0.5" in out
     code, out, _ = sim("bisect", first, journal("back.ndjson", back=True))
-    assert (
-        code == 1
-        and "the first 15 lines are the same; then only one of them rewinds, resets or restores"
-        in out
-    )
+    assert code == 1
+    assert "the first 15 lines are the same; then only one of them rewinds, resets or" in out
 
 
 def test_the_same_questions_answered_differently_part_in_what_came_of_them(sim, tmp_path):
@@ -127,15 +115,9 @@ def test_the_same_questions_answered_differently_part_in_what_came_of_them(sim, 
     for depth in ("clamp", "refuse"):
         paths.append(tmp_path / f"{depth}.ndjson")
         with open_journal(paths[-1]) as file:
-            world = connect(
-                Simulation(
-                    load_scenario(f"{WORLD}assumptions: {{book.depth_above_maximum: {depth}}}\n"),
-                    journal=file,
-                )
-            )
-            world.exchange(world.simulation.exchange.firms.require("firms/atlas")).get(
-                "/v1/orderbook/b", params={"depth": 50}
-            )
+            assumption = f"assumptions: {{book.depth_above_maximum: {depth}}}\n"
+            world = begin(WORLD + assumption, journal=file)
+            world.partner.get("/v1/orderbook/b", params={"depth": 50})
     code, out, _ = sim("bisect", *paths)
     assert code == 1
     assert "their headers differ in scenario_digest" in out

@@ -6,6 +6,9 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from itertools import product
 
 import pytest
 
@@ -65,28 +68,21 @@ def test_broken(exchange):
 """
 
 
+def explore_tests(pytester, options=""):
+    """The result of `sim explore` with the tests of a file."""
+    command = f"-m sim explore test_client.py {options} --json found.json -- -p no:cacheprovider"
+    return pytester.run(sys.executable, *command.split())
+
+
 @pytest.fixture(scope="module")
 def explored(tmp_path_factory):
     """The story explored once, as JSON by (point, attack), with what was printed."""
-    from contextlib import redirect_stdout
-    from io import StringIO
-
-    from sim.cli.main import main
-
     folder = tmp_path_factory.mktemp("explored")
     (folder / "story.yaml").write_text(STORY)
     out = StringIO()
     with redirect_stdout(out):
-        code = main(
-            [
-                "explore",
-                str(folder / "story.yaml"),
-                "--jobs",
-                "1",
-                "--json",
-                str(folder / "found.json"),
-            ]
-        )
+        command = f"explore {folder}/story.yaml --jobs 1 --json {folder}/found.json"
+        code = main(command.split())
     rows = json.loads((folder / "found.json").read_text())
     return code, out.getvalue(), {(row["point"], row["kind"]): row for row in rows}
 
@@ -102,17 +98,11 @@ def test_every_call_frame_and_order_is_a_point_and_every_fault_is_tried_there_on
         "gateway ListLeagues #1",
     }
     frames = sorted(place for place in places if place.startswith("stream"))
-    assert (
-        frames
-        == [f"stream CreateOrderSubscription #{number}" for number in range(1, len(frames) + 1)]
-        and len(frames) >= 3
-    )
-    assert {attack for point, attack in found if point == "exchange InsertOrder #1"} == {
-        "error",
-        "limited",
-        "lost",
-        "late",
-    }
+    count = len(frames)
+    assert frames == [f"stream CreateOrderSubscription #{n}" for n in range(1, count + 1)]
+    assert count >= 3
+    tried = {attack for point, attack in found if point == "exchange InsertOrder #1"}
+    assert tried == {"error", "limited", "lost", "late"}
     assert all(fault_from(row["fault"]).times == 1 for row in found.values())
     assert "trials at" in out and "next: add the fault to the scenario" in out
 
@@ -138,21 +128,8 @@ def test_points_and_attacks_can_be_chosen_and_the_order_is_the_same_whatever_the
     path, texts = file("story.yaml", STORY), []
     for jobs in (1, 2):
         found = tmp_path / f"{jobs}.json"
-        assert (
-            sim(
-                "explore",
-                path,
-                "--operations",
-                "InsertOrder",
-                "--faults",
-                "l*",
-                "--jobs",
-                jobs,
-                "--json",
-                found,
-            )[0]
-            == 1
-        )
+        options = f"--operations InsertOrder --faults l* --jobs {jobs} --json {found}"
+        assert sim(f"explore {path} {options}")[0] == 1
         texts.append(found.read_text())
     assert texts[0] == texts[1]
     assert [row["kind"] for row in json.loads(texts[0])] == ["limited", "lost", "late"]
@@ -165,33 +142,19 @@ def test_what_fails_without_any_fault_is_not_explored(sim, file):
 
 
 def test_every_kind_of_fault_is_tried_on_every_plane_where_it_can_happen():
-    tried = {
-        (key, plane) for attack in FAULT_KINDS for plane in attack.planes for key in attack.act
-    }
+    tried = {pair for attack in FAULT_KINDS for pair in product(attack.act, attack.planes)}
     for kind in KINDS:
         name = "status" if kind.name == "code" else kind.name  # an error has both
-        assert {(name, plane) for plane in kind.planes} <= tried
-    for point in points(
-        {(plane, "X.Y"): 1 for attack in FAULT_KINDS for plane in attack.planes}, wire=True
-    ):
+        assert {*product((name,), kind.planes)} <= tried
+    survey = {(plane, "X.Y"): 1 for _, plane in tried}
+    for point in points(survey, wire=True):
         assert fault_from(point.document()).match.nth == 1
 
 
 @pytest.mark.soak
 def test_a_suite_is_explored_test_by_test(pytester):
     pytester.makepyfile(test_client=CAREFUL)
-    result = pytester.run(
-        sys.executable,
-        "-m",
-        "sim",
-        "explore",
-        "test_client.py",
-        "--json",
-        "found.json",
-        "--",
-        "-p",
-        "no:cacheprovider",
-    )
+    result = explore_tests(pytester)
     result.assert_outcomes(passed=3, failed=1)
     assert result.ret == 1
     found = {
@@ -199,27 +162,18 @@ def test_a_suite_is_explored_test_by_test(pytester):
         for row in json.loads((pytester.path / "found.json").read_text())
     }
     attacks = {attack.name for attack in FAULT_KINDS if "gateway" in attack.planes}
-    assert set(found) == {
-        (test, attack) for test in ("test_careful", "test_careless") for attack in attacks
+    assert set(found) == {*product(("test_careful", "test_careless"), attacks)}
+    survived = {key for key, row in found.items() if row["verdict"] == "survived"}
+    assert {attack for test, attack in survived if test == "test_careful"} == attacks
+    assert {attack for test, attack in survived if test != "test_careful"} == {
+        *("late", "slow answer")
     }
-    assert {
-        attack for attack in attacks if found["test_careful", attack]["verdict"] != "survived"
-    } == set()
-    survived = {
-        attack for attack in attacks if found["test_careless", attack]["verdict"] == "survived"
-    }
-    assert survived == {"late", "slow answer"}
     assert found["test_careless", "hang"]["verdict"] == "hung"
-    result.stdout.fnmatch_lines(
-        [
-            "*explored faults*",
-            "test_careless *gateway ListLeagues #1 *2 of 10*",
-            "*fail without any fault: *test_broken",
-        ]
-    )
-    result.stdout.fnmatch_lines(
-        ["next: *-m pytest *test_client.py::test_careless --exchange-fault '{*"]
-    )
+    row = "test_careless *gateway ListLeagues #1 *2 of 10*"
+    broken = "*fail without any fault: *test_broken"
+    result.stdout.fnmatch_lines(["*explored faults*", row, broken])
+    command = "next: *-m pytest *test_client.py::test_careless --exchange-fault '{*"
+    result.stdout.fnmatch_lines([command])
 
 
 @pytest.mark.long
@@ -298,20 +252,8 @@ steps:
 @pytest.mark.soak
 def test_a_client_that_only_a_pair_breaks_is_caught_by_the_fault_of_its_retry(pytester):
     pytester.makepyfile(test_client=RETRIES_ONCE)
-    explore = (
-        "-m",
-        "sim",
-        "explore",
-        "test_client.py",
-        "--faults",
-        "error",
-        "--json",
-        "found.json",
-    )
-    plugins = ("--", "-p", "no:cacheprovider")
-    alone = pytester.run(sys.executable, *explore, *plugins)
-    assert alone.ret == 0
-    result = pytester.run(sys.executable, *explore, "--pairs", "3", *plugins)
+    assert explore_tests(pytester, "--faults error").ret == 0
+    result = explore_tests(pytester, "--faults error --pairs 3")
     assert result.ret == 1
     rows = json.loads((pytester.path / "found.json").read_text())
     assert [row["verdict"] for row in rows] == ["survived", "failed"]
@@ -326,9 +268,9 @@ def test_a_client_that_only_a_timing_breaks_is_caught_by_the_shortest_that_does(
     sim, file, tmp_path
 ):
     path, found = file("patient.yaml", PATIENT), tmp_path / "found.json"
-    options = ("--faults", "late", "--jobs", "1", "--json", found)
-    assert sim("explore", path, *options)[0] == 0
-    code, out, _ = sim("explore", path, *options, "--pairs", "40")
+    command = f"explore {path} --faults late --jobs 1 --json {found}"
+    assert sim(command)[0] == 0
+    code, out, _ = sim(f"{command} --pairs 40")
     assert code == 1
     rows = json.loads(found.read_text())
     lost = [row for row in rows if row["verdict"] == "broke"]
@@ -344,8 +286,8 @@ def test_pairs_are_the_same_whatever_the_processes(sim, file, tmp_path):
     path, texts = file("story.yaml", STORY), []
     for jobs in (1, 2):
         found = tmp_path / f"{jobs}.json"
-        points = ("--operations", "InsertOrder", "--faults", "l*", "--pairs", "6")
-        sim("explore", path, *points, "--jobs", jobs, "--json", found)
+        options = f"--operations InsertOrder --faults l* --pairs 6 --jobs {jobs} --json {found}"
+        sim(f"explore {path} {options}")
         texts.append(found.read_text())
     assert texts[0] == texts[1]
     assert any(" + " in row["point"] or row["kind"][-1] == "s" for row in json.loads(texts[0]))

@@ -16,9 +16,10 @@ from sim.core.model.enums import InstrumentState
 from sim.read.export.yaml_writer import as_yaml
 from sim.read.headless_run import run_scenario
 from sim.run.client.client import Connection, RpcError, Stream
-from sim.search.fast_rerun import FastRerun
 from sim.search.fuzz import with_random_steps
+from sim.search.shrink import rerun
 from sim.testing import connect
+from sim.world.format.scenario import Scenario
 from tests.journeys import firm
 from tests.kit import streams
 
@@ -35,11 +36,22 @@ steps:
 """
 
 
+def ran(scenario: Scenario, seed: int) -> Simulation:
+    """A run of a scenario that holds."""
+    simulation = Simulation(scenario, seed=seed)
+    assert run_scenario(scenario, simulation=simulation, check_invariants=False).ok
+    return simulation
+
+
+def served_operations(simulation: Simulation) -> set[str]:
+    """The operations that answered without an error, as rpcs."""
+    rows = simulation.requests()
+    return {row["operation"].rpartition(".")[2] for row in rows if not row["code"]}
+
+
 @pytest.mark.long
 def test_every_fuzzed_run_leaves_the_invariants_whole_and_its_journal_replays(sim):
-    code, out, _ = sim(
-        "sweep", "quickstart", "--seeds", "1..4", "--fuzz", 100, "--jobs", 1, "--verify"
-    )
+    code, out, _ = sim("sweep quickstart --seeds 1..4 --fuzz 100 --jobs 1 --verify")
     assert code == 0
     assert "4 runs, 4 passed, 0 failed" in out
     scenario = with_random_steps(load_scenario("quickstart"), 5, 120)
@@ -61,13 +73,7 @@ def test_random_steps_open_streams_grpc_and_verifications():
             for kind in ("subscribe", "send", "disconnect", "kyc")
             if getattr(step, kind)
         }
-        simulation = Simulation(scenario, seed=seed)
-        assert run_scenario(scenario, simulation=simulation, check_invariants=False).ok
-        drawn |= {
-            entry["operation"].rpartition(".")[2]
-            for entry in simulation.requests()
-            if not entry["code"]
-        }
+        drawn |= served_operations(ran(scenario, seed))
     assert drawn >= {
         "subscribe", "send", "disconnect", "kyc", "InsertOrder", "StartKYCVerification", "SetWebhookURL", "StartKYCPrefill",
         "CreateOrderSubscription", "CreateMarketDataSubscription", "BiDirectionalStreamMarketData", "CreateDropCopySubscription",
@@ -81,14 +87,8 @@ def test_random_steps_make_deals_past_the_book_and_every_such_run_repeats_and_re
     """
     done: set[str] = set()
     for seed in (2, 3, 6):
-        scenario = with_random_steps(load_scenario("quickstart"), seed, 150)
-        simulation = Simulation(scenario, seed=seed)
-        assert run_scenario(scenario, simulation=simulation, check_invariants=False).ok
-        done |= {
-            entry["operation"].rpartition(".")[2]
-            for entry in simulation.requests()
-            if not entry["code"]
-        }
+        simulation = ran(with_random_steps(load_scenario("quickstart"), seed, 150), seed)
+        done |= served_operations(simulation)
         done |= {trade.type.name for trade in simulation.exchange.trading.trades}
         done |= {
             "combo settled"
@@ -99,9 +99,7 @@ def test_random_steps_make_deals_past_the_book_and_every_such_run_repeats_and_re
         "InsertOrderCross", "CreateVendorOrder", "CreateCashMovement", "CreateCombo", "CreateRfq", "CreateQuote", "AcceptQuote", "ConfirmQuote",
         "CROSS", "REQUEST_FOR_QUOTE", "combo settled",
     }  # fmt: skip
-    code, out, _ = sim(
-        "sweep", "quickstart", "--seeds", "12..13", "--fuzz", 150, "--jobs", 1, "--verify"
-    )
+    code, out, _ = sim("sweep quickstart --seeds 12..13 --fuzz 150 --jobs 1 --verify")
     assert code == 0 and "2 runs, 2 passed, 0 failed" in out
 
 
@@ -200,16 +198,10 @@ def test_a_run_that_does_not_repeat_or_replay_is_found(sim, monkeypatch):
 
 def test_the_seed_decides_the_random_steps_and_the_scenarios_own_steps_come_first():
     scenario = load_scenario("price-time-priority")
-    first, again, other = (
-        with_random_steps(scenario, 1, 40),
-        with_random_steps(scenario, 1, 40),
-        with_random_steps(scenario, 2, 40),
-    )
+    first, again, other = (with_random_steps(scenario, seed, 40) for seed in (1, 1, 2))
     assert first.plain() == again.plain() != other.plain()
-    assert (
-        first.steps[: len(scenario.steps)] == scenario.steps
-        and len(first.steps) == len(scenario.steps) + 40
-    )
+    own = len(scenario.steps)
+    assert first.steps[:own] == scenario.steps and len(first.steps) == own + 40
     assert with_random_steps(scenario, 1, 0) is scenario
 
 
@@ -217,13 +209,10 @@ def test_random_faults_do_not_affect_what_the_scenario_expects():
     scenario = load_scenario("kyc-approval-window")
     drawn = [with_random_steps(scenario, seed, 12) for seed in range(20)]
     assert all(each.faults == scenario.faults for each in drawn)
-    assert {
-        sum(step.fault is not None for step in each.steps[len(scenario.steps) :][:3])
-        for each in drawn
-    } >= {0, 1, 2, 3}
-    assert all(
-        run_scenario(each, seed, check_invariants=False).ok for seed, each in enumerate(drawn)
-    )
+    first = [each.steps[len(scenario.steps) :][:3] for each in drawn]
+    assert {sum(step.fault is not None for step in steps) for steps in first} >= {0, 1, 2, 3}
+    for seed, each in enumerate(drawn):
+        ran(each, seed)
 
 
 @settings(max_examples=10)
@@ -240,25 +229,17 @@ def test_what_breaks_under_random_steps_is_written_as_the_smallest_scenario(
     money_from_nowhere, sim, tmp_path
 ):
     out = tmp_path / "smallest.yaml"
-    code, text, _ = sim(
-        "sweep", "quickstart", "--seeds", "1..2", "--fuzz", 40, "--jobs", 1, "--shrink", out
-    )
+    code, text, _ = sim(f"sweep quickstart --seeds 1..2 --fuzz 40 --jobs 1 --shrink {out}")
     assert code == 1 and "broke an invariant" in text
     steps = load_scenario(str(out)).steps
-    assert len(steps) <= 2 and all(
-        step.order is not None or step.call is not None for step in steps
-    )
+    assert len(steps) <= 2 and all(step.order or step.call for step in steps)
     assert sim("run", out)[0] == 1
 
 
 def test_a_refusal_can_be_expected():
     report = run_scenario(load_scenario(REFUSED))
-    assert [(result.name, bool(result.failures)) for result in report.results] == [
-        ("illegal", False),
-        ("legal", False),
-        ("wrong", True),
-        ("unsaid", True),
-    ]
+    failed = {result.name: bool(result.failures) for result in report.results}
+    assert failed == {"illegal": False, "legal": False, "wrong": True, "unsaid": True}
     assert report.results[2].failures == ("it was not refused",)
     assert report.results[3].failures[0].startswith("refused: ")
 
@@ -267,9 +248,9 @@ def test_a_refusal_can_be_expected():
     "name", ["reacting-to-events", "maintenance-window", "kyc-approval-window"]
 )
 def test_a_world_that_is_set_back_runs_as_a_fresh_one_does(name):
-    bench, scenario = FastRerun(check_invariants=True), load_scenario(name)
+    scenario = load_scenario(name)
     document = scenario.plain()
     fresh = run_scenario(scenario)
-    bench.run({**document, "steps": document["steps"][:1]})
-    again = bench.run(document)
+    rerun({**document, "steps": document["steps"][:1]}, check_invariants=True)
+    again = rerun(document, check_invariants=True)
     assert (again.results, again.ended, again.inputs) == (fresh.results, fresh.ended, fresh.inputs)

@@ -11,7 +11,7 @@ import pytest
 
 from sim.cli.main import main
 from sim.read.decisions import RULES
-from sim.read.features.features import FeatureReader, totals
+from sim.read.features import FeatureReader, totals
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 from sim.search.fuzz import with_random_steps
@@ -72,7 +72,7 @@ def test_a_hunt_meets_far_more_than_random_steps_of_as_many_inputs(tmp_path: Pat
 def test_a_hunt_repeats_its_corpus_and_goes_on_with_new_rounds(tmp_path: Path) -> None:
     corpus = ("--corpus", str(tmp_path / "corpus"), "--seed", "3", "--keep-going")
     _, first = hunt(tmp_path, "--inputs", "300", *corpus)
-    kept = sorted((tmp_path / "corpus").glob("sequence-*.json"))
+    kept = json.loads((tmp_path / "corpus" / "corpus.json").read_text())["sequences"]
     _, repeated = hunt(tmp_path, "--inputs", "1", *corpus)
     assert first["moments"] == repeated["moments"] == len(kept) > 0
     for group in ("operations", "edges"):
@@ -122,13 +122,13 @@ def test_a_find_leaves_a_journal_that_replays_and_a_scenario(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the canary in every episode it is no canary any more, but a find like any other."""
-    from sim.search.hunt import campaign, canary
+    from sim.search.hunt import campaign
     from sim.search.hunt.episode import Episode
 
     begin = Episode.__init__
 
     def planted(self: Episode, simulation: Simulation) -> None:
-        canary.plant(simulation)
+        campaign.plant_canary(simulation)
         begin(self, simulation)
 
     monkeypatch.setattr(Episode, "__init__", planted)

@@ -12,8 +12,8 @@ import pytest
 from sim.kernel.instants import minutes
 from sim.search.hunt.episode import Episode
 from sim.search.hunt.oracles import Trouble
-from sim.search.hunt.results import DrawnMove
-from sim.search.hunt.roots import roots_of, starts_of
+from sim.search.hunt.roots import roots_of, start_of
+from sim.search.hunt.sequences import DrawnMove
 from tools.detection.exchange_bugs import EXCHANGE_BUGS
 from tools.detection.rewriting import planted
 
@@ -29,7 +29,7 @@ def troubles(bug: str, kind: str, root: int) -> set[tuple[str, str]]:
     with planted(*EXCHANGE_BUGS[bug]) if bug else nullcontext():
         for seed in range(EPISODES):
             moves = [DrawnMove(kind, seed)] * (1 + seed % 3)
-            wrong.update(Episode(starts_of(ROOTS, 1).copy(root)).run(moves).troubles)
+            wrong.update(Episode(start_of(ROOTS[root], 1)).run(moves).troubles)
             if bug and wrong:
                 break
     return {(trouble.kind, trouble.subject) for trouble in wrong}
@@ -61,7 +61,7 @@ def test_an_input_that_does_not_end_is_found_and_told(monkeypatch: pytest.Monkey
     monkeypatch.setattr("sim.search.hunt.watchdog.SECONDS", 0.2)
     with planted(*EXCHANGE_BUGS["timer_after_its_instant"]):
         moves = [DrawnMove("follow", 1), DrawnMove("wait", 1, minutes(5))]
-        result = Episode(starts_of(ROOTS, 1).copy(0)).run(moves)
+        result = Episode(start_of(ROOTS[0], 1)).run(moves)
     (trouble,) = result.troubles
     assert (trouble.kind, trouble.subject) == ("internal error", "InputTimeout")
     assert "time to 2026-" in trouble.text

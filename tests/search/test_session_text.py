@@ -19,9 +19,10 @@ from sim.read.export.journal_to_scenario import scenario_of
 from sim.read.export.yaml_writer import as_yaml
 from sim.read.headless_run import run_scenario
 from sim.run.actors.operator.views import view
-from sim.run.client.client import Http, connect
+from sim.run.client.client import Http
 from sim.world.format.scenario import Scenario
-from tests.journeys import FEW_GAMES, key, open_ones, order, quiet
+from tests.kit.bodies import order
+from tests.kit.desk import FEW_GAMES, begin
 
 
 def nested(depth: int) -> dict[str, Any]:
@@ -49,9 +50,9 @@ VALUES = st.recursive(
 @example({"k" * 1_500: 1, "": "", "<<": {"a: b": "#"}})
 @example({"a\nb": "c\td", "- x": "yes"})
 def test_the_body_of_a_call_is_the_same_after_it_was_written(body: dict[str, Any]) -> None:
-    sim = Simulation(load_scenario(FEW_GAMES), journal=BytesIO())
-    connect(sim).retail(key(sim)).post("/v1/orders", json=body)
-    scenario, left_out = written(sim)
+    desk = begin(FEW_GAMES, journal=BytesIO())
+    desk.customer().post("/v1/orders", json=body)
+    scenario, left_out = written(desk.simulation)
     if left_out:
         assert "${" in json.dumps(body, ensure_ascii=False)
         return
@@ -60,12 +61,10 @@ def test_the_body_of_a_call_is_the_same_after_it_was_written(body: dict[str, Any
 
 
 def test_what_no_scenario_can_hold_is_left_out_and_counted() -> None:
-    sim = Simulation(load_scenario(FEW_GAMES), journal=BytesIO())
-    client = connect(sim).retail(key(sim))
-    client.post("/v1/orders", json=nested(62))
-    client.post("/v1/orders", json={"marketSlug": "${nobody}"})
-    client.post("/v1/orders", json={"marketSlug": "plain"})
-    scenario, left_out = written(sim)
+    desk = begin(FEW_GAMES, journal=BytesIO())
+    for body in (nested(62), {"marketSlug": "${nobody}"}, {"marketSlug": "plain"}):
+        desk.customer().post("/v1/orders", json=body)
+    scenario, left_out = written(desk.simulation)
     assert len(scenario.steps) == 1
     assert left_out == {"RestCall": 2}
 
@@ -74,14 +73,10 @@ def test_a_session_with_whatever_callers_and_names_does_as_a_scenario_what_it_di
     """Who called in vain calls in vain again; what was asked of things that there are not is left
     out.
     """
-    sim = Simulation(load_scenario(FEW_GAMES), journal=BytesIO())
-    world, instrument = connect(sim), quiet(sim)
-    atlas, borealis = (
-        sim.exchange.firms.require(f"firms/{name}") for name in ("atlas", "borealis")
-    )
-    mine, foreign = atlas.users[0].name, borealis.users[0].name
-    bid = order(instrument, "BUY", 40, 1)
-    token = world.bearer(atlas)
+    world = begin(FEW_GAMES, journal=BytesIO())
+    sim, mine, foreign = world.simulation, world.user().name, world.other_firm.users[0].name
+    bid = order(world.quiet(), "BUY", 40, 1)
+    token = world.bearer(world.firm)
     for status, headers in (
         (200, token | {"x-participant-id": mine}),
         (403, token | {"x-participant-id": foreign}),
@@ -94,9 +89,9 @@ def test_a_session_with_whatever_callers_and_names_does_as_a_scenario_what_it_di
     world.advance("181s")
     late = Http(world, "exchange", lambda verb, path: token | {"x-participant-id": mine})
     assert late.post("/v1/trading/orders", json=bid).status == 401
-    legs = [{"symbol": one.symbol, "side": "SIDE_BUY"} for one in islice(open_ones(sim), 2)]
-    answer = world.retail(key(sim)).post("/v1/combos", json={"legs": legs}).json()
-    sim.control("instrument.settle", answer["combo"]["id"], {"price": "1"})
+    legs = [{"symbol": one.symbol, "side": "SIDE_BUY"} for one in islice(world.in_state(), 2)]
+    answer = world.customer().post("/v1/combos", json={"legs": legs}).json()
+    world.settle(answer["combo"]["id"])
     for action, subject, body in (
         ("instrument.state", "no-such", {"state": "HALTED"}),
         ("quirk.set", "stream_duplicates", {"value": "often"}),
@@ -109,7 +104,8 @@ def test_a_session_with_whatever_callers_and_names_does_as_a_scenario_what_it_di
     again = Simulation(scenario)
     assert run_scenario(scenario, simulation=again).ok
     for seen in ("orders", "accounts", "instruments"):
-        rows, same = (view(one.engine, seen)[seen] for one in (sim, again))
-        assert [row | {"order_id": "", "id": ""} for row in rows] == [
-            row | {"order_id": "", "id": ""} for row in same
-        ]
+        rows, same = (
+            [row | {"order_id": "", "id": ""} for row in view(one.engine, seen)[seen]]
+            for one in (sim, again)
+        )
+        assert rows == same

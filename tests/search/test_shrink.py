@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
+from sim import load_scenario
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.refusals import Refusal
 from sim.read.export.journal_to_scenario import scenario_document
 from sim.read.headless_run import run_scenario
 from sim.read.progress import Progress
-from sim.run.client.client import RpcError, connect
+from sim.run.client.client import RpcError
 from sim.search.delta import minimal, pruned
 from sim.server.journal_file import open_journal
-from tests.journeys import key, quiet, retail_order
 from tests.kit import streams
+from tests.kit.desk import Desk, begin
 
 # A DAY bid expires at a close among forty things that have nothing to do with it.
 BUSY = """
@@ -71,6 +74,21 @@ name: session
 extends: quickstart
 world: {instruments: [{symbol: s, tick_size: "0.01", state: OPEN}]}
 """
+
+
+@contextmanager
+def session(journal: Path, scenario: str = SESSION) -> Iterator[Desk]:
+    """The clients of a run that is recorded in a journal."""
+    with open_journal(journal) as file:
+        yield begin(scenario, journal=file)
+
+
+def steps_that_pass(journal: Path) -> list[dict[str, Any]]:
+    """The steps of a journal's run as a scenario, which passes."""
+    document = scenario_document(journal).document
+    report = run_scenario(load_scenario(json.dumps(document, indent=1)))
+    assert report.ok, list(report.failures())
+    return document["steps"]
 
 
 def steps_of(path: Path) -> list[str]:
@@ -151,56 +169,31 @@ def test_a_broken_invariant_is_shrunk_to_the_trade_that_breaks_it(sim, file, tmp
 
 def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need(sim, tmp_path):
     journal, out = tmp_path / "session.ndjson", tmp_path / "small.yaml"
-    with open_journal(journal) as kept:
-        simulation = Simulation(load_scenario(SESSION), journal=kept)
-        simulation.reset(99)
-        world = connect(simulation)
-        firm = simulation.exchange.firms.require("firms/atlas")
-        partner = world.exchange(firm, "firms/atlas/users/mara-voss")
-        placed = []
+    with session(journal) as world:
+        world.simulation.reset(99)
+        partner, placed = world.trader(), []
         for price in ("41", "42", "43"):
-            answer = partner.post(
-                "/v1/trading/orders",
-                json={
-                    "type": "ORDER_TYPE_LIMIT",
-                    "side": "SIDE_BUY",
-                    "symbol": "s",
-                    "orderQty": "5",
-                    "price": price,
-                },
-            )
+            bid = {"symbol": "s", "side": "SIDE_BUY", "orderQty": "5", "price": price}
+            answer = partner.post("/v1/trading/orders", json={"type": "ORDER_TYPE_LIMIT", **bid})
             placed.append(answer.json()["orderId"])
             world.advance("10s")
             world.gateway.get("/v2/leagues")
         heard = streams.books(world, "s")
-        talk = world.rpc(firm, "firms/atlas/users/mara-voss").stream(
-            streams.BIDIRECTIONAL, wire.BiDirectionalStreamMarketDataRequest()
-        )
+        request = wire.BiDirectionalStreamMarketDataRequest()
+        talk = world.rpc_trader().stream(streams.BIDIRECTIONAL, request)
         streams.talk(talk, subscribe=wire.SubscribeCommand(symbols=["s"]))
         world.advance("1s")
         streams.talk(talk, keepalive=wire.KeepAliveCommand())
         heard.close()
-        simulation.control("fault.add", "", {"match": {"plane": "gateway"}, "act": {"delay": "1s"}})
-        assert (
-            partner.post(
-                "/v1/trading/orders/cancel", json={"orderId": placed[1], "symbol": "s"}
-            ).status
-            == 200
-        )
-    code, said, _ = sim(
-        "shrink",
-        journal,
-        "--expect",
-        "{open_orders: {as: firms/atlas/users/mara-voss, symbol: s, count: 3}}",
-        "--out",
-        out,
-    )
+        world.operate("fault.add", match={"plane": "gateway"}, act={"delay": "1s"})
+        second = {"orderId": placed[1], "symbol": "s"}
+        assert partner.post("/v1/trading/orders/cancel", json=second).status == 200
+    three = "{open_orders: {as: firms/atlas/users/mara-voss, symbol: s, count: 3}}"
+    code, said, _ = sim("shrink", journal, "--expect", three, "--out", out)
     assert code == 0
     assert "left out: 1 token request" in said
-    kinds = [
-        next(iter(step.keys() - {"at", "save"}))
-        for step in scenario_document(journal).document["steps"]
-    ]
+    steps = scenario_document(journal).document["steps"]
+    kinds = [next(iter(step.keys() - {"at", "save"})) for step in steps]
     assert kinds.count("subscribe") == 2 and kinds[-4:] == ["send", "disconnect", "fault", "call"]
     text = out.read_text()
     assert "2 orders are open, not 3" in text and "seed 99:" in text
@@ -232,9 +225,8 @@ def test_what_cannot_be_shrunk_is_exit_2_and_says_why(
 
 
 def test_the_trials_can_be_bounded(sim, file, tmp_path):
-    code, said, _ = sim(
-        "shrink", file("busy.yaml", BUSY), "--out", tmp_path / "small.yaml", "--trials", 10
-    )
+    path, out = file("busy.yaml", BUSY), tmp_path / "small.yaml"
+    code, said, _ = sim(f"shrink {path} --out {out} --trials 10")
     assert code == 0 and "stopped after 10 trials" in said
     assert sim("run", tmp_path / "small.yaml")[0] == 1
 
@@ -248,13 +240,11 @@ def test_a_minimal_list_holds_and_none_of_it_can_go(items, data):
 
 def test_a_pruned_document_keeps_only_what_is_asked_for():
     value = {"a": [1, {"b": "x", "c": 2}, 3], "qty": "40", "d": {"e": []}}
-    kept = pruned(
-        value,
-        lambda other: any(
-            isinstance(one, dict) and one.get("c") == 2 for one in other.get("a", ())
-        ),
-        lambda path, value: (),
-    )
+
+    def holds(other):
+        return any(isinstance(one, dict) and one.get("c") == 2 for one in other.get("a", ()))
+
+    kept = pruned(value, holds, lambda path, value: ())
     assert kept == {"a": [{"c": 2}]}
 
 
@@ -262,25 +252,20 @@ def test_a_session_that_no_scenario_can_tell_is_shrunk_to_the_fewest_inputs(sim,
     journal, out = tmp_path / "session.ndjson", tmp_path / "small.yaml"
     # the registration's test delivery is taken, the first kyc.approved is not
     answers = iter((200, 500))
-    with open_journal(journal) as kept:
-        simulation = Simulation(load_scenario("quickstart"), journal=kept)
-        simulation.reset(3)
-        world = connect(simulation)
+    with session(journal, "quickstart") as world:
+        world.simulation.reset(3)
         world.receive = lambda post: next(answers, 200)
-        firm = world.exchange(simulation.exchange.firms.require("firms/atlas"))
+        firm = world.partner
         steps = load_scenario("kyc-approval-window").steps
-        assert (
-            firm.post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).status
-            == 200
-        )
+        receiver = {"webhook_url": "http://127.0.0.1:9/hook"}
+        assert firm.post("/v1/kyc/webhook", json=receiver).status == 200
         for _ in range(5):
             world.gateway.get("/v2/leagues")
         assert firm.post("/v1/kyc/start", json=steps[0].call.json).status == 200
         world.advance("1h")
         world.gateway.get("/v2/leagues")
-    code, said, _ = sim(
-        "shrink", journal, "--expect", "{webhook: {type: kyc.approved, count: 1}}", "--out", out
-    )
+    one = "{webhook: {type: kyc.approved, count: 1}}"
+    code, said, _ = sim("shrink", journal, "--expect", one, "--out", out)
     assert code == 0
     assert "as a scenario it does not fail, so the journal's inputs are shrunk" in said
     small = tmp_path / "small.ndjson"
@@ -316,50 +301,32 @@ def test_what_was_found_before_an_interrupt_is_written(sim, file, tmp_path, monk
 
 def test_a_session_in_which_calls_were_refused_is_a_scenario_that_passes(tmp_path):
     journal = tmp_path / "session.ndjson"
-    with open_journal(journal) as kept:
-        simulation = Simulation(load_scenario(SESSION), journal=kept)
-        world = connect(simulation)
-        atlas = simulation.exchange.firms.require("firms/atlas")
-        assert world.exchange(atlas).get("/v1/report/orders/NONE").status == 403
+    with session(journal) as world:
+        assert world.partner.get("/v1/report/orders/NONE").status == 403
         with pytest.raises(RpcError):
             request = wire.GetOrderBookRequest(symbol="nope")
-            world.rpc(atlas).call("OrderBookAPI.GetOrderBook", request)
-        simulation.control("instrument.state", "s", {"state": "SUSPENDED"})
+            world.rpc_partner.call("OrderBookAPI.GetOrderBook", request)
+        world.move("s", "SUSPENDED")
         with pytest.raises(Refusal):
-            simulation.control("instrument.state", "s", {"state": "EXPIRED"})
+            world.move("s", "EXPIRED")
         odd = "/v2/leagues?a_name_that_nobody_knows=1"
         assert world.gateway.get(odd).status == 200
-    document = scenario_document(journal).document
-    assert [step.get("expect") for step in document["steps"]] == [
-        {"refused": "maybe"},
-        {"refused": "maybe"},
-        None,
-        {"refused": True},
-        {"refused": "maybe"},
-    ]
-    report = run_scenario(load_scenario(json.dumps(document, indent=1)))
-    assert report.ok, list(report.failures())
+    maybe = {"refused": "maybe"}
+    expected = [step.get("expect") for step in steps_that_pass(journal)]
+    assert expected == [maybe, maybe, None, {"refused": True}, maybe]
 
 
 @pytest.mark.parametrize("latency", ["0s", "6s"])
 def test_a_session_in_which_orders_were_rejected_is_a_scenario_that_passes(tmp_path, latency):
     journal = tmp_path / "session.ndjson"
-    with open_journal(journal) as kept:
-        simulation = Simulation(load_scenario("quickstart"), journal=kept)
-        world = connect(simulation)
-        instrument = quiet(simulation)
-        simulation.control("assumption.set", "engine.latency", {"value": latency})
-        simulation.control("instrument.state", instrument.symbol, {"state": "SUSPENDED"})
-        client = world.retail(key(simulation))
-        placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
+    with session(journal, "quickstart") as world:
+        instrument = world.quiet()
+        world.assume("engine.latency", latency)
+        world.move(instrument, "SUSPENDED")
+        placed = world.retail_enter(instrument, "BUY_LONG", 20)
         assert placed.status == 200
         world.advance("10s")
-        answer = client.get(f"/v1/order/{placed.json()['id']}").json()["order"]
+        answer = world.customer().get(f"/v1/order/{placed.json()['id']}").json()["order"]
         assert answer["state"] == "ORDER_STATE_REJECTED"
-    document = scenario_document(journal).document
-    assert [step.get("expect") for step in document["steps"] if "call" in step] == [
-        {"refused": "maybe"},
-        None,
-    ]
-    report = run_scenario(load_scenario(json.dumps(document, indent=1)))
-    assert report.ok, list(report.failures())
+    steps = steps_that_pass(journal)
+    assert [step.get("expect") for step in steps if "call" in step] == [{"refused": "maybe"}, None]

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario
+from sim import load_scenario
 from sim.core.model.refusals import InvalidRequest
 from sim.core.service.fault_spec import fault_from
 from sim.read.headless_run import run_scenario
 from sim.run.actors.operator.views import view as read_view
-from sim.run.client.client import Connection, connect
 from sim.testing import as_yaml
 from sim.testing.strategies import (
     Terms,
@@ -34,35 +33,23 @@ from sim.testing.strategies import (
     scenarios,
     terms_of,
 )
-from tests.journeys import FEW_GAMES
+from tests.kit.desk import FEW_GAMES, Desk, begin
 
 FEW = settings(max_examples=25)
-WORLD = connect(Simulation(load_scenario(FEW_GAMES)))
+DESK = begin(FEW_GAMES)
 
 
-def fresh(entry: dict[str, Any]) -> Connection:
+def fresh(entry: dict[str, Any]) -> Desk:
     """The world at its start, with one more instrument."""
-    WORLD.simulation.reset()
-    WORLD.forget_tokens()
-    WORLD.simulation.control("instrument.create", "", entry)
-    return WORLD
+    DESK.simulation.reset()
+    DESK.forget_tokens()
+    DESK.simulation.control("instrument.create", "", entry)
+    return DESK
 
 
-def partner(world: Connection) -> Any:
-    return world.exchange(
-        world.simulation.exchange.firms.require("firms/atlas"), "firms/atlas/users/mara-voss"
-    )
-
-
-def retail(world: Connection) -> Any:
-    return world.retail(world.simulation.exchange.firms.api_keys()[0])
-
-
-def state(world: Connection) -> Any:
-    return [
-        read_view(world.simulation.engine, view)
-        for view in ("orders", "accounts", "books", "instruments")
-    ]
+def state(world: Desk) -> Any:
+    views = ("orders", "accounts", "books", "instruments")
+    return [read_view(world.simulation.engine, view) for view in views]
 
 
 @FEW
@@ -71,17 +58,12 @@ def state(world: Connection) -> Any:
 def test_an_instrument_that_is_drawn_is_listed_with_the_terms_that_are_said(data):
     entry = data.draw(instruments())
     world = fresh(entry)
-    (row,) = [
-        row
-        for row in read_view(world.simulation.engine, "instruments")["instruments"]
-        if row["symbol"] == "drawn"
-    ]  # type: ignore[index]
-    assert Terms.of(row) == terms_of(entry)
-    price, off = data.draw(prices(terms_of(entry))), data.draw(prices_off_the_grid(terms_of(entry)))
-    assert (
-        price % terms_of(entry).tick == 0 and terms_of(entry).low <= price <= terms_of(entry).high
-    )
-    assert off % terms_of(entry).tick or off > terms_of(entry).high
+    terms, rows = terms_of(entry), read_view(world.simulation.engine, "instruments")["instruments"]
+    (row,) = (row for row in rows if row["symbol"] == "drawn")
+    assert Terms.of(row) == terms
+    price, off = data.draw(prices(terms)), data.draw(prices_off_the_grid(terms))
+    assert price % terms.tick == 0 and terms.low <= price <= terms.high
+    assert off % terms.tick or off > terms.high
 
 
 @FEW
@@ -89,18 +71,16 @@ def test_an_instrument_that_is_drawn_is_listed_with_the_terms_that_are_said(data
 def test_what_is_right_is_accepted_by_exchange_retail_and_script(data):
     entry = data.draw(instruments())
     terms, world = terms_of(entry), fresh(entry)
-    answer = partner(world).post("/v1/trading/orders", json=data.draw(exchange_orders(terms)))
+    answer = world.trader().post("/v1/trading/orders", json=data.draw(exchange_orders(terms)))
     assert answer.status == 200, answer
     world = fresh(entry)
-    answer = retail(world).post(
-        "/v1/orders", json={**data.draw(retail_orders(terms)), "synchronousExecution": True}
-    )
+    body = {**data.draw(retail_orders(terms)), "synchronousExecution": True}
+    answer = world.customer().post("/v1/orders", json=body)
     assert answer.status == 200 and "REJECTED" not in answer.body.decode(), answer
     world = fresh(entry)
     placed = world.simulation.control("order.place", "", data.draw(order_steps(terms))).value
-    assert placed["state"] in ("ORDER_STATE_NEW", "ORDER_STATE_EXPIRED", "ORDER_STATE_CANCELED"), (
-        placed
-    )
+    accepted = {f"ORDER_STATE_{state}" for state in ("NEW", "EXPIRED", "CANCELED")}
+    assert placed["state"] in accepted, placed
 
 
 @pytest.mark.long
@@ -111,10 +91,10 @@ def test_what_has_one_thing_wrong_is_refused_as_documented_and_changes_nothing(d
     terms, world = terms_of(entry), fresh(entry)
     before = state(world)
     spoilt = data.draw(nearly_valid_exchange_orders(terms))
-    answer = partner(world).post("/v1/trading/orders", json=spoilt.body)
+    answer = world.trader().post("/v1/trading/orders", json=spoilt.body)
     assert answer.status in spoilt.statuses, (spoilt, answer)
     spoilt = data.draw(nearly_valid_retail_orders(terms))
-    answer = retail(world).post("/v1/orders", json=spoilt.body)
+    answer = world.customer().post("/v1/orders", json=spoilt.body)
     assert answer.status in spoilt.statuses, (spoilt, answer)
     assert state(world) == before
 
@@ -122,10 +102,9 @@ def test_what_has_one_thing_wrong_is_refused_as_documented_and_changes_nothing(d
 @FEW
 @given(nearly_valid_instruments("other"))
 def test_an_instrument_with_one_thing_wrong_is_refused_and_the_key_is_named(spoilt):
-    world = WORLD
-    world.simulation.reset()
+    DESK.simulation.reset()
     with pytest.raises(InvalidRequest, match=spoilt.wrong):
-        world.simulation.control("instrument.create", "", spoilt.body)
+        DESK.simulation.control("instrument.create", "", spoilt.body)
 
 
 @FEW
@@ -133,15 +112,12 @@ def test_an_instrument_with_one_thing_wrong_is_refused_and_the_key_is_named(spoi
 def test_faults_and_jumps_that_are_drawn_are_sound(plan, fault, jump):
     for one in (*plan, fault):
         fault_from(one)
-    assert (
-        fault["match"]["plane"] == "stream"
-        and fault["match"]["operation"] == "CreateOrderSubscription"
-    )
-    world = WORLD
-    world.simulation.reset()
+    match = fault["match"]
+    assert (match["plane"], match["operation"]) == ("stream", "CreateOrderSubscription")
+    DESK.simulation.reset()
     for one in plan:
-        world.simulation.control("fault.add", "", one)
-    world.advance(jump)
+        DESK.simulation.control("fault.add", "", one)
+    DESK.advance(jump)
 
 
 @settings(max_examples=8)

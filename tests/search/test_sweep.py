@@ -22,6 +22,15 @@ steps:
     call: {plane: exchange, get: /v1/orderbook/lean, query: {depth: "50"}, as: firms/atlas}
     expect: {status: 200}
 """
+FOLLOWS = """
+name: follows
+extends: quickstart
+world: {instruments: [{symbol: x, tick_size: "0.01", state: OPEN}]}
+steps:
+  - {subscribe: {name: fills, rpc: OrderEntryAPI.CreateOrderSubscription, as: firms/atlas/users/mara-voss, json: {symbols: [x]}}}
+  - {order: {as: firms/atlas/users/mara-voss, symbol: x, side: buy, price: "0.44", qty: "5"}}
+  - {at: +1s, disconnect: fills}
+"""
 TRADE = """
 name: trade
 extends: quickstart
@@ -39,44 +48,22 @@ def test_seeds_are_gathered_in_one_row_and_the_document_is_the_same_whatever_the
 ):
     documents = []
     for jobs in (1, 2):
-        code, out, _ = sim(
-            "sweep",
-            "price-time-priority",
-            "--seeds",
-            "3..8",
-            "--jobs",
-            jobs,
-            "--json",
-            tmp_path / f"{jobs}.json",
-        )
+        options = f"--seeds 3..8 --jobs {jobs} --json {tmp_path}/{jobs}.json"
+        code, out, _ = sim(f"sweep price-time-priority {options}")
         assert code == 0
         assert "6 runs, 6 passed, 0 failed" in out and "every check of the invariants held" in out
         documents.append((tmp_path / f"{jobs}.json").read_bytes())
     assert documents[0] == documents[1]
     (row,) = json.loads(documents[0])["rows"]
-    assert (row["scenario"], row["change"], row["runs"], row["outcomes"], len(row["digests"])) == (
-        "price-time-priority",
-        "as it is",
-        6,
-        6,
-        6,
-    )
+    assert (row["scenario"], row["change"]) == ("price-time-priority", "as it is")
+    assert row["runs"] == row["outcomes"] == len(row["digests"]) == 6
 
 
 def test_an_expectation_that_leans_on_our_reading_of_a_silence_is_found(sim, file, tmp_path):
     path = file("leaning.yaml", LEANING)
-    over = ("--vary", "assumptions", "--only", "book.[dp]*")
-    code, out, _ = sim(
-        "sweep",
-        path,
-        *over,
-        "--jobs",
-        1,
-        "--json",
-        tmp_path / "found.json",
-        "--save-failures",
-        tmp_path / "kept",
-    )
+    saved = f"--json {tmp_path}/found.json --save-failures {tmp_path}/kept"
+    varied = "--vary assumptions --only book.[dp]*"
+    code, out, _ = sim(f"sweep {path} {varied} --jobs 1 {saved}")
     assert code == 1
     assert "these scenarios pass as they are and fail under: book.depth_above_maximum=refuse" in out
     assert "1 alternative made no expectation fail" in out
@@ -88,6 +75,14 @@ def test_an_expectation_that_leans_on_our_reading_of_a_silence_is_found(sim, fil
     assert failure["lines"][0].startswith("deep at 2026-09-08T18:00:00Z: status is 400, not 200")
     assert Path(failure["journal"]).is_file()
     assert sim("replay", failure["journal"])[0] == 0
+
+
+def test_streams_and_what_they_send_are_features_of_a_run_as_of_a_hunt(sim, file, tmp_path):
+    found = tmp_path / "found.json"
+    code, _, _ = sim(f"sweep {file('follows.yaml', FOLLOWS)} --seeds 1 --jobs 1 --json {found}")
+    assert code == 0
+    # the stream is opened, sends a snapshot and an update, and its client leaves
+    assert json.loads(found.read_text())["features"]["streams"] == 4
 
 
 @pytest.mark.soak
@@ -105,29 +100,13 @@ def test_what_a_scenario_itself_sets_is_left_alone_and_the_default_is_tried_inst
     sim, file, tmp_path
 ):
     found = tmp_path / "set.json"
-    path = file(
-        "set.yaml",
-        LEANING.replace("steps:", "assumptions: {book.depth_above_maximum: refuse}\nsteps:"),
-    )
-    assert (
-        sim(
-            "sweep",
-            path,
-            "--vary",
-            "assumptions",
-            "--only",
-            "book.d*",
-            "--jobs",
-            1,
-            "--json",
-            found,
-        )[0]
-        == 1
-    )
-    assert [(row["change"], row["failed"]) for row in json.loads(found.read_text())["rows"]] == [
-        ("as it is", 1),
-        ("book.depth_above_maximum=clamp", 0),
-    ]
+    own = "assumptions: {book.depth_above_maximum: refuse}\nsteps:"
+    path = file("set.yaml", LEANING.replace("steps:", own))
+    options = f"--vary assumptions --only book.d* --jobs 1 --json {found}"
+    assert sim(f"sweep {path} {options}")[0] == 1
+    rows = json.loads(found.read_text())["rows"]
+    failed = {row["change"]: row["failed"] for row in rows}
+    assert failed == {"as it is": 1, "book.depth_above_maximum=clamp": 0}
 
 
 @pytest.mark.usefixtures("leaking_money")
@@ -157,16 +136,13 @@ def test_an_internal_error_ends_its_run_only(sim, file, monkeypatch):
 
 
 def test_a_sweep_goes_on_where_it_was_stopped(sim, tmp_path):
-    results, first, again = (
-        tmp_path / "results.ndjson",
-        tmp_path / "first.json",
-        tmp_path / "again.json",
-    )
-    command = ["sweep", "price-time-priority", "--seeds", "1..4", "--jobs", 1, "--results", results]
-    assert sim(*command, "--json", first)[0] == 0
+    names = ("results.ndjson", "first.json", "again.json")
+    results, first, again = (tmp_path / name for name in names)
+    command = f"sweep price-time-priority --seeds 1..4 --jobs 1 --results {results}"
+    assert sim(command, "--json", first)[0] == 0
     lines = results.read_bytes().splitlines(keepends=True)
     results.write_bytes(b"".join(lines[:2]) + lines[2][:30])
-    assert sim(*command, "--resume", "--json", again)[0] == 0
+    assert sim(command, "--resume", "--json", again)[0] == 0
     assert first.read_bytes() == again.read_bytes()
     assert results.read_bytes().splitlines(keepends=True) == lines
 
@@ -174,19 +150,16 @@ def test_a_sweep_goes_on_where_it_was_stopped(sim, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["no-such-scenario"], "there is no bundled scenario and no file of this name"),
-        (["quickstart", "--seeds", "9..3"], "an ascending range"),
-        (
-            ["quickstart", "--vary", "quirks", "--only", "nothing"],
-            "no name in quirks matches 'nothing'",
-        ),
-        (["quickstart", "--resume"], "--results"),
-        (["quickstart", "--param", "x"], "NAME=VALUE"),
-        (["quickstart", "--seeds", "1", "--json", "/dev/null/x.json"], "/dev/null"),
+        ("no-such-scenario", "there is no bundled scenario and no file of this name"),
+        ("quickstart --seeds 9..3", "an ascending range"),
+        ("quickstart --vary quirks --only nothing", "no name in quirks matches 'nothing'"),
+        ("quickstart --resume", "--results"),
+        ("quickstart --param x", "NAME=VALUE"),
+        ("quickstart --seeds 1 --json /dev/null/x.json", "/dev/null"),
     ],
 )
 def test_what_cannot_be_swept_is_exit_2_and_says_why(sim, arguments, says):
-    code, _, err = sim("sweep", *arguments, "--jobs", 1)
+    code, _, err = sim(f"sweep {arguments} --jobs 1")
     assert code == 2
     assert says in err
 
@@ -197,17 +170,14 @@ def test_a_cluster_of_two_workers_tells_the_same_story_also_of_a_file_they_do_no
 ):
     from distributed import LocalCluster
 
-    path, here, there = (
-        file("leaning.yaml", LEANING),
-        tmp_path / "here.json",
-        tmp_path / "there.json",
-    )
-    command = ["sweep", path, "--vary", "assumptions", "--only", "book.*", "--seeds", "1..2"]
-    assert sim(*command, "--jobs", 1, "--json", here)[0] == 1
+    here, there = tmp_path / "here.json", tmp_path / "there.json"
+    path = file("leaning.yaml", LEANING)
+    command = f"sweep {path} --vary assumptions --only book.* --seeds 1..2"
+    assert sim(f"{command} --jobs 1 --json {here}")[0] == 1
     with LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
     ) as cluster:
-        code, _, err = sim(*command, "--cluster", cluster.scheduler_address, "--json", there)
+        code, _, err = sim(f"{command} --cluster {cluster.scheduler_address} --json {there}")
     assert code == 1, err
     assert here.read_bytes() == there.read_bytes()
 

@@ -5,7 +5,7 @@ sockets need no exchange behind them.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -69,74 +69,37 @@ class FakeSimulation:
         self.inputs.append(given)
         return len(self.inputs)
 
-    def rest(
-        self,
-        plane: str,
-        verb: str,
-        path: str,
-        query: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        *,
-        peer: str = "",
-        wall: int | None = None,
-        oversize: int = 0,
-    ) -> Outcome:
+    def rest(self, plane, verb, path, query, headers, body, *, oversize=0, **_):
         seq = self._enter("rest", plane, verb, path, query, dict(headers), body, oversize)
-        reply = self._reply(
-            path, Reply(status=413 if oversize else 200, body=b'{"path":"%b"}' % path.encode())
-        )
+        plain = Reply(status=413 if oversize else 200, body=b'{"path":"%b"}' % path.encode())
+        reply = self._reply(path, plain)
         return Outcome(seq=seq, reply=reply, effects=self.effects.pop(path, []))
 
-    def rpc(
-        self,
-        method: str,
-        metadata: Mapping[str, str],
-        message: bytes,
-        *,
-        peer: str = "",
-        wall: int | None = None,
-    ) -> Outcome:
+    def rpc(self, method, metadata, message, *, peer="", **_):
         seq = self._enter("rpc", method, dict(metadata), message, peer)
-        missing = (
-            Reply(code=12, message="unknown service")
-            if self.rpc_kind(method) is None
-            else Reply(body=b"re:" + message)
-        )
-        return Outcome(seq=seq, reply=self._reply(method, missing))
+        known = self.rpc_kind(method) is not None
+        plain = Reply(body=b"re:" + message) if known else Reply(code=12, message="unknown service")
+        return Outcome(seq=seq, reply=self._reply(method, plain))
 
     def _reply(self, key: str, default: Reply) -> Reply:
         reply = self.replies[key]() if key in self.replies else default
         reply.request_id = f"req-{len(self.inputs)}"
         return reply
 
-    def open(
-        self,
-        method: str,
-        metadata: Mapping[str, str],
-        message: bytes,
-        *,
-        peer: str = "",
-        wall: int | None = None,
-        web_socket: bool = False,
-    ) -> Outcome:
+    def open(self, method, metadata, message, *, web_socket=False, **_):
         seq = self._enter("open", method, message, web_socket)
         if self.refuse_streams is not None:
             return Outcome(seq=seq, reply=self.refuse_streams)
         self._streams += 1
-        return Outcome(
-            seq=seq,
-            stream=self._streams,
-            effects=[Send(self._streams, frame) for frame in self.first_frames],
-        )
+        sent = [Send(self._streams, frame) for frame in self.first_frames]
+        return Outcome(seq=seq, stream=self._streams, effects=sent)
 
     def frame(self, stream: int, message: bytes) -> Outcome:
-        return Outcome(
-            seq=self._enter("frame", stream, message), effects=self.on_frame(stream, message)
-        )
+        seq = self._enter("frame", stream, message)
+        return Outcome(seq=seq, effects=self.on_frame(stream, message))
 
-    def hangup(self, stream: int) -> Outcome:
-        return Outcome(seq=self._enter("hangup", stream))
+    def hangup(self, stream: int, *, slow: bool = False) -> Outcome:
+        return Outcome(seq=self._enter("slow" if slow else "hangup", stream))
 
     def advance_to(self, to: int) -> Outcome:
         if to < self.now:
@@ -147,9 +110,8 @@ class FakeSimulation:
             outcome.fired.append(Fired(due, name.split()[0], name))
             if name.startswith("post "):
                 _, attempt, url = name.split()
-                outcome.effects.append(
-                    Post(attempt, url, f"evt-{attempt}", b'{"event_id":"1"}', "fingerprint")
-                )
+                post = Post(attempt, url, f"evt-{attempt}", b'{"event_id":"1"}', "fingerprint")
+                outcome.effects.append(post)
         self.now = to
         return outcome
 
@@ -157,12 +119,8 @@ class FakeSimulation:
         self._enter("control", action, subject, arguments)
         return self.on_control(action, subject, arguments)
 
-    def answer(
-        self, attempt: str, status: int, error: str = "", retry_after: int | None = None
-    ) -> Outcome:
-        return Outcome(
-            seq=self._enter("answer", attempt, status, error, retry_after, self.now - START)
-        )
+    def answer(self, *given: Any) -> Outcome:
+        return Outcome(seq=self._enter("answer", *given, self.now - START))
 
     # ---- the rest of what shells use
 

@@ -6,10 +6,15 @@ import os
 import socket
 
 
+def connected(address: str) -> socket.socket:
+    """A connection to a listener, which gives up after a while."""
+    host, _, port = address.removeprefix("http://").rpartition(":")
+    return socket.create_connection((host, int(port)), 10)
+
+
 def exchange_bytes(address: str, sent: bytes, *, until: bytes = b"") -> bytes:
     """Everything that a listener answers until it closes, or until these bytes."""
-    host, _, port = address.removeprefix("http://").rpartition(":")
-    with socket.create_connection((host, int(port)), 10) as connection:
+    with connected(address) as connection:
         connection.sendall(sent)
         received = b""
         while piece := connection.recv(1 << 16):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import jwt
@@ -15,7 +14,7 @@ from joserfc.jwk import KeySet
 from sim import load_scenario
 from sim.read.replay import replay_file
 from sim.testing.exchange_fixture import ServedExchange
-from tests.server.test_independent_clients import authlib_token
+from tests.server.stock_oauth import token as authlib_token
 
 NO_CLOCK = {"verify_exp": False, "verify_iat": False}  # the exchange has a clock of its own
 
@@ -37,11 +36,9 @@ def whoami(exchange: ServedExchange, token: str) -> requests.Response:
 
 
 @pytest.mark.observed("auth.access_tokens")
-def test_pyjwt_finds_the_key_and_verifies_issuer_audience_and_life(
-    exchange: ServedExchange,
-) -> None:
+def test_pyjwt_finds_the_key_and_verifies_issuer_audience_and_life(exchange):
     """§5.1: what was asked for as audience is in the token, and whoami repeats it."""
-    token = authlib_token(exchange.ready)["access_token"]
+    token = authlib_token(exchange)
     issuer = metadata(exchange)
     key = jwt.PyJWKClient(issuer["jwks_uri"]).get_signing_key_from_jwt(token)
     audience = exchange.ready["firms"][0]["audience"]
@@ -57,10 +54,8 @@ def test_pyjwt_finds_the_key_and_verifies_issuer_audience_and_life(
         jwt.decode(token, key, ["RS256"], audience="https://elsewhere.test", options=NO_CLOCK)
 
 
-def test_the_library_of_authlib_verifies_a_token_by_the_published_keys(
-    exchange: ServedExchange,
-) -> None:
-    token = authlib_token(exchange.ready)["access_token"]
+def test_the_library_of_authlib_verifies_a_token_by_the_published_keys(exchange):
+    token = authlib_token(exchange)
     published = requests.get(metadata(exchange)["jwks_uri"], timeout=5).json()
     found = jose.decode(token, KeySet.import_key_set(published), ["RS256"])
     issuer: Any = {"essential": True, "value": f"{exchange.auth}/"}
@@ -70,9 +65,7 @@ def test_the_library_of_authlib_verifies_a_token_by_the_published_keys(
         jose.JWTClaimsRegistry(now=now + 181, iss=issuer).validate(found.claims)
 
 
-def test_the_key_of_an_environment_is_the_same_in_every_run_and_no_other_has_it(
-    tmp_path: Path,
-) -> None:
+def test_the_key_of_an_environment_is_the_same_in_every_run_and_no_other_has_it(tmp_path):
     served = {}
     for name, seed in (("sandbox", 1), ("sandbox", 2), ("development", 1), ("production", 1)):
         text = f"name: t\nextends: quickstart\nenvironment: {name}\n"
@@ -85,8 +78,8 @@ def test_the_key_of_an_environment_is_the_same_in_every_run_and_no_other_has_it(
 
 
 @pytest.mark.parametrize("part", ["header", "claims", "signature", "name"])
-def test_a_token_that_was_changed_is_unknown(exchange: ServedExchange, part: str) -> None:
-    token = authlib_token(exchange.ready)["access_token"]
+def test_a_token_that_was_changed_is_unknown(exchange, part):
+    token = authlib_token(exchange)
     header, claims, signature = token.split(".")
     unsigned = jwt.decode(token, options={"verify_signature": False})
     changed = {
@@ -100,14 +93,12 @@ def test_a_token_that_was_changed_is_unknown(exchange: ServedExchange, part: str
     assert whoami(exchange, token).status_code == 200
 
 
-def test_neither_tokens_nor_ports_stand_in_the_journal_and_digests_do_not_know_them(
-    tmp_path: Path,
-) -> None:
+def test_neither_tokens_nor_ports_stand_in_the_journal_and_digests_do_not_know_them(tmp_path):
     digests = set()
     for number in range(2):
         journal = tmp_path / f"{number}.ndjson"
         exchange = ServedExchange(load_scenario("quickstart"), journal=journal)
-        token = authlib_token(exchange.ready)["access_token"]
+        token = authlib_token(exchange)
         metadata(exchange)
         assert whoami(exchange, token).status_code == 200
         digests.add(exchange.digest)
@@ -120,7 +111,7 @@ def test_neither_tokens_nor_ports_stand_in_the_journal_and_digests_do_not_know_t
 
 
 @pytest.mark.parametrize("field", ["client_assertion", "grant_type", "audience"])
-def test_a_field_that_comes_twice_is_refused(exchange: ServedExchange, field: str) -> None:
+def test_a_field_that_comes_twice_is_refused(exchange, field):
     """RFC 6749 §3.2: parameters must not be included more than once."""
     form = [("grant_type", "client_credentials"), ("audience", exchange.exchange)]
     form += [("client_assertion", "eyJhbGciOiJSUzI1NiJ9.e30.x"), (field, "again")]

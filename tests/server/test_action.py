@@ -82,14 +82,14 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def runner(tmp_path: Path):
+def runner(tmp_path):
     one = Runner(tmp_path)
     yield one
     one.run(ROOT / ".ci" / "finish")
 
 
 @pytest.mark.long
-def test_later_steps_find_the_exchange_and_its_run_is_kept(runner: Runner, capsys) -> None:
+def test_later_steps_find_the_exchange_and_its_run_is_kept(runner, capsys):
     scenario = {"scenario": "halt-and-suspension", "seed": "11"}
     code, outputs, said = runner.run(ROOT, **scenario, command=str(SIM))
     assert code == 0, said
@@ -112,12 +112,12 @@ def test_later_steps_find_the_exchange_and_its_run_is_kept(runner: Runner, capsy
         urllib.request.urlopen(f"{outputs['gateway']}/v2/leagues", timeout=5)
 
 
-def test_an_exchange_that_does_not_start_fails_the_job_and_says_why(runner: Runner) -> None:
+def test_an_exchange_that_does_not_start_fails_the_job_and_says_why(runner):
     code, _, said = runner.run(ROOT, scenario="quikstart", command=str(SIM))
     assert code == 1
     assert "did you mean 'quickstart'?" in said and "::error::the exchange did not start" in said
 
 
-def test_the_end_without_a_beginning_only_warns(runner: Runner) -> None:
+def test_the_end_without_a_beginning_only_warns(runner):
     code, _, said = runner.run(ROOT / ".ci" / "finish")
     assert code == 0 and "::warning::no exchange was started in this job" in said

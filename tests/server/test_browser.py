@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import aiohttp
 import pytest
 from aiohttp import web
-from chromium import COMMAND, Browser, chromium
+from chromium import COMMAND, chromium
 from patience import until
 
 from sim.server.http.page_guard import PageGuard
@@ -128,7 +127,7 @@ async def hostile_page(tmp_path):
     await runner.cleanup()
 
 
-async def test_the_attack_sends_what_it_says(browser: Browser, hostile_page):
+async def test_the_attack_sends_what_it_says(browser, hostile_page):
     port, arrived = hostile_page
     page = await browser.page()
     await page.go(f"http://evil.example:{port}/")
@@ -175,16 +174,12 @@ async def test_a_page_of_a_rebound_name_is_answered_403_throughout(serve, browse
     assert (served.sim.inputs, served.sim.now) == ([], before)
 
 
-async def test_a_page_of_its_own_may_call_the_control_plane(serve, browser):
-    served = await serve()
+async def test_a_page_of_its_own_may_call_the_control_plane(served, browser):
     page = await browser.page()
     await page.go(f"{served.at.control}/_sim/v1/clock")
     call = "return (await fetch('/_sim/v1/clock/advance', {method: 'POST', body: '{\"by\": \"1h\"}'%s})).status"
     assert await page.run(call % "") == 403  # a form could have sent this
     json = ", headers: {'Content-Type': 'application/json'}"
     assert await page.run(call % json) == 200
-    async with (
-        aiohttp.ClientSession() as http,
-        http.get(f"{served.at.control}/_sim/v1/clock") as now,
-    ):
-        assert (await now.json())["now"] == "2026-09-08T19:00:00Z"
+    clock = (await served.ask("control", "/_sim/v1/clock")).json()
+    assert clock["now"] == "2026-09-08T19:00:00Z"

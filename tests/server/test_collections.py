@@ -5,34 +5,24 @@ exchange, with every request signed by the collection's own script.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from sim.cli.main import main
+from tests.kit.processes import serve
 from tests.node_tools import binary, needs, run
 
 
 @pytest.fixture
-def ready_file(tmp_path: Path) -> Iterator[Path]:
+def ready_file(tmp_path):
     """The ready file of a fresh quickstart, whose clock moves."""
-    path = tmp_path / "ready.json"
-    command = [sys.executable, "-m", "sim", "serve", "--port-base", "0", "--quiet"]
-    with subprocess.Popen(
-        [*command, "--ready-file", str(path)], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline()  # the greeting comes once the file is written
-        yield path
-        process.terminate()
+    with serve(tmp_path, "--quiet", clock="paced") as served:
+        yield served.ready_file
 
 
 @needs("newman")
 @pytest.mark.long
-def test_newman_runs_the_postman_collection_green(ready_file: Path, tmp_path: Path) -> None:
+def test_newman_runs_the_postman_collection_green(ready_file, tmp_path):
     out = tmp_path / "collection"
     assert main(["collection", "postman", "--out", str(out), "--ready-file", str(ready_file)]) == 0
     report = tmp_path / "report.json"
@@ -51,7 +41,7 @@ def test_newman_runs_the_postman_collection_green(ready_file: Path, tmp_path: Pa
 
 @pytest.mark.soak
 @needs("@usebruno/cli")
-def test_bruno_runs_its_collection_green(ready_file: Path, tmp_path: Path) -> None:
+def test_bruno_runs_its_collection_green(ready_file, tmp_path):
     out = tmp_path / "collection"
     assert main(["collection", "bruno", "--out", str(out), "--ready-file", str(ready_file)]) == 0
     report = tmp_path / "report.json"
@@ -72,9 +62,7 @@ def test_bruno_runs_its_collection_green(ready_file: Path, tmp_path: Path) -> No
     assert found["summary"]["totalTests"] > 140
 
 
-def test_without_a_ready_file_it_is_for_the_default_ports(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_ready_file_it_is_for_the_default_ports(tmp_path, capsys):
     assert main(["collection", "postman", "--out", str(tmp_path)]) == 0
     assert "152 requests in 2 files" in capsys.readouterr().out
     values = json.loads((tmp_path / "sandbox.postman_environment.json").read_text())["values"]
@@ -82,9 +70,7 @@ def test_without_a_ready_file_it_is_for_the_default_ports(
 
 
 @pytest.mark.parametrize("text", ["no JSON", "{}", "[]"])
-def test_what_is_no_ready_file_is_refused(
-    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_ready_file_is_refused(text, tmp_path, capsys):
     (tmp_path / "ready.json").write_text(text)
     arguments = ["--out", str(tmp_path / "out"), "--ready-file", str(tmp_path / "ready.json")]
     assert main(["collection", "bruno", *arguments]) == 2

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
-import urllib.error
-import urllib.request
 from pathlib import Path
-from typing import Any
 
 import pytest
-from processes import Process
 
 from tests.core.test_webhook_addresses import SCENARIO as HOOKED
 from tests.core.test_webhook_addresses import SECRET, SHOWN
+from tests.kit.http import call
+from tests.kit.processes import Process, serve
 from tests.outputs.verbs import run
 
 SCENARIO = """
@@ -26,32 +24,22 @@ steps:
 """
 
 
-def _call(url: str, body: dict[str, Any] | None = None) -> Any:
-    """The answer of a call; None when it was refused."""
-    content = None if body is None else json.dumps(body).encode()
-    try:
-        with urllib.request.urlopen(url, content) as answer:
-            return json.load(answer)
-    except urllib.error.HTTPError:
-        return None
-
-
 def _served(folder: Path, *options: str) -> tuple[Process, str, str]:
     """A server that was called twice and whose clock moved, with what it wrote."""
     scenario = folder / "told.yaml"
     scenario.write_text(SCENARIO)
-    served = Process(folder, "serve", str(scenario), "--port-base=0", "--clock=manual", *options)
-    _call(f"{served.ready['gateway']}/v1/health")
-    _call(f"{served.ready['retail']}/v1/orders/open")
-    _call(f"{served.ready['control']}/_sim/v1/clock/advance", {"by": "5m"})
-    script = _call(f"{served.ready['control']}/_sim/v1/script")
+    served = serve(folder, str(scenario), *options)
+    call(f"{served.ready['gateway']}/v1/health")
+    call(f"{served.ready['retail']}/v1/orders/open")
+    served.control("POST", "/clock/advance", {"by": "5m"})
+    script = served.control("GET", "/script")
     assert (script["failed"], script["steps"][1]["where"]) == (1, "told.yaml:7")
     code, out, errors = served.end(signal.SIGTERM)
     assert code == 0
     return served, out, errors
 
 
-def test_each_call_and_each_step_is_one_line(tmp_path: Path) -> None:
+def test_each_call_and_each_step_is_one_line(tmp_path):
     _, out, errors = _served(tmp_path)
     assert "sandbox exchange: told, seed 7" in out
     health, refused, book, passed, failed = errors.splitlines()
@@ -65,7 +53,7 @@ def test_each_call_and_each_step_is_one_line(tmp_path: Path) -> None:
     assert "told.yaml:7: step 2 'books' failed: status is 200, not 503" in failed
 
 
-def test_as_json_every_line_of_both_streams_is_an_object_with_a_kind(tmp_path: Path) -> None:
+def test_as_json_every_line_of_both_streams_is_an_object_with_a_kind(tmp_path):
     served, out, errors = _served(tmp_path, "--log-format=json")
     ready, *rest = [json.loads(line) for line in out.splitlines()]
     lines = [json.loads(line) for line in errors.splitlines()]
@@ -80,7 +68,7 @@ def test_as_json_every_line_of_both_streams_is_an_object_with_a_kind(tmp_path: P
 
 
 @pytest.mark.parametrize("option", ["--quiet", "--quiet --log-format=json"])
-def test_quiet_writes_none_of_them(tmp_path: Path, option: str) -> None:
+def test_quiet_writes_none_of_them(tmp_path, option):
     assert _served(tmp_path, *option.split())[2] == ""
 
 
@@ -93,9 +81,7 @@ def test_quiet_writes_none_of_them(tmp_path: Path, option: str) -> None:
     ],
 )
 @pytest.mark.parametrize("by_environment", [False, True])
-def test_what_is_said_before_it_serves_is_json_too(
-    options: tuple[str, ...], says: str, by_environment: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_said_before_it_serves_is_json_too(options, says, by_environment, monkeypatch):
     if by_environment:
         monkeypatch.setenv("SIM_LOG_FORMAT", "json")
     else:
@@ -107,9 +93,7 @@ def test_what_is_said_before_it_serves_is_json_too(
     assert entries[0]["message"].startswith(says)
 
 
-def test_a_warning_before_it_serves_is_json_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_warning_before_it_serves_is_json_too(tmp_path, monkeypatch):
     monkeypatch.setenv("SIM_PORTS", "1")
     served = Process(tmp_path, "serve", "--port-base=0", "--log-format=json")
     _, out, errors = served.end(signal.SIGTERM)
@@ -120,13 +104,11 @@ def test_a_warning_before_it_serves_is_json_too(
 
 
 @pytest.mark.parametrize("options", [(), ("--log-format=json",)])
-def test_an_attempt_is_told_without_the_secret_in_the_address_of_its_receiver(
-    tmp_path: Path, options: tuple[str, ...]
-) -> None:
+def test_an_attempt_is_told_without_the_secret_in_the_address_of_its_receiver(tmp_path, options):
     scenario = tmp_path / "hooked.json"
     scenario.write_text(json.dumps(HOOKED, indent=1))
-    served = Process(tmp_path, "serve", str(scenario), "--port-base=0", "--clock=manual", *options)
-    _call(f"{served.ready['control']}/_sim/v1/clock/advance", {"by": "20m"})
+    served = serve(tmp_path, str(scenario), *options)
+    served.control("POST", "/clock/advance", {"by": "20m"})
     code, out, errors = served.end(signal.SIGTERM)
     assert code == 0
     assert SHOWN in errors

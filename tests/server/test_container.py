@@ -14,15 +14,14 @@ import sys
 import tomllib
 from importlib.metadata import requires
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
-from processes import Process
 
 from sim.cli.main import parsers
 from sim.cli.parsing.environment import unknown_variables
+from tests.kit.processes import Process
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -49,13 +48,11 @@ def healthcheck(ready_file: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int,
 @pytest.mark.long
 @pytest.mark.parametrize("tls", [False, True])
 def test_the_client_of_compose_runs_its_journey_with_the_ready_file_alone(
-    tls: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tls, tmp_path, monkeypatch
+):
     ready_file = tmp_path / "ready.json"
-    assert healthcheck(ready_file, monkeypatch) == (
-        1,
-        f"{ready_file}: the server is not ready: the file does not exist yet",
-    )
+    why = f"{ready_file}: the server is not ready: the file does not exist yet"
+    assert healthcheck(ready_file, monkeypatch) == (1, why)
     for name, value in {**IMAGE, "SIM_PUBLIC_HOST": "localhost", "SIM_PORT_BASE": "0"}.items():
         monkeypatch.setenv(name, value)
     if tls:
@@ -80,13 +77,13 @@ def test_the_client_of_compose_runs_its_journey_with_the_ready_file_alone(
     assert code == 1 and why
 
 
-def test_the_settings_of_image_and_compose_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_settings_of_image_and_compose_are_read(monkeypatch):
     settings = IMAGE | COMPOSE["services"]["exchange"]["environment"]
     assert {"SIM_HOST", "SIM_READY_FILE", "SIM_PUBLIC_HOST"} <= settings.keys()
     assert list(unknown_variables(parsers(("serve",))[1]["serve"], settings, list)) == []
 
 
-def test_the_services_of_compose_share_the_volume_of_the_ready_file() -> None:
+def test_the_services_of_compose_share_the_volume_of_the_ready_file():
     services = COMPOSE["services"]
     ready = Path(IMAGE["SIM_READY_FILE"])
     assert f"VOLUME {ready.parent}\n" in DOCKERFILE
@@ -99,7 +96,7 @@ def test_the_services_of_compose_share_the_volume_of_the_ready_file() -> None:
     assert (ROOT / mounted[str(script.parent)] / script.name).resolve() == JOURNEY
 
 
-def test_the_build_sees_everything_that_the_wheel_holds() -> None:
+def test_the_build_sees_everything_that_the_wheel_holds():
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     sent = {line[1:] for line in lines if line.startswith("!")}
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
@@ -114,7 +111,7 @@ def test_the_build_sees_everything_that_the_wheel_holds() -> None:
     assert copied - {"."} <= sent
 
 
-def test_the_image_gets_exactly_what_the_package_needs_each_with_hashes() -> None:
+def test_the_image_gets_exactly_what_the_package_needs_each_with_hashes():
     needed, left = set[str](), ["sandbox-exchange"]
     while left:
         for text in requires(left.pop()) or ():
@@ -139,7 +136,7 @@ def _daemon_answers() -> bool:
 
 
 @pytest.fixture
-def testcontainers_module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def testcontainers_module(monkeypatch):
     """The module for Python that the page shows."""
     pytest.importorskip("testcontainers", reason="pip install testcontainers")
     monkeypatch.syspath_prepend(JOURNEY.parent)
@@ -147,8 +144,8 @@ def testcontainers_module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_the_module_for_python_gives_the_addresses_of_this_machine(
-    testcontainers_module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    testcontainers_module, tmp_path, monkeypatch
+):
     """Without a container: the exchange runs as the image would start it, behind other names."""
     from testcontainers.core.container import DockerContainer
 
@@ -174,7 +171,7 @@ def test_the_module_for_python_gives_the_addresses_of_this_machine(
     served.end(signal.SIGINT)
 
 
-def test_the_module_for_python_starts_a_container(testcontainers_module: ModuleType) -> None:
+def test_the_module_for_python_starts_a_container(testcontainers_module):
     if not _daemon_answers():
         pytest.skip("no docker daemon answers")
     subprocess.run(["docker", "build", "--tag", "sandbox-exchange", ROOT], check=True)
@@ -182,6 +179,6 @@ def test_the_module_for_python_starts_a_container(testcontainers_module: ModuleT
         assert container.control("GET", "/health")["scenario"] == "quickstart"
 
 
-def test_the_module_for_python_has_types(testcontainers_module: ModuleType) -> None:
+def test_the_module_for_python_has_types(testcontainers_module):
     checked = python("-m", "mypy", "--strict", testcontainers_module.__file__)
     assert checked.returncode == 0, checked.stdout

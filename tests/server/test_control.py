@@ -4,9 +4,9 @@ with the world.
 
 from __future__ import annotations
 
+import hashlib
 from xml.etree import ElementTree
 
-import aiohttp
 import pytest
 from fake_simulation import START
 
@@ -16,39 +16,24 @@ from sim.kernel.instants import seconds
 
 
 async def ask(served, verb, path, body=None, *, raw=None, headers=None):
-    data = raw if raw is not None else None
-    async with (
-        aiohttp.ClientSession() as http,
-        http.request(
-            verb,
-            f"{served.at.control}/_sim/v1{path}",
-            json=body if data is None else None,
-            data=data,
-            headers=headers,
-        ) as answer,
-    ):
-        return answer.status, await answer.json(content_type=None)
+    """(status, decoded body) of a call."""
+    sent = {"json": body} if raw is None else {"data": raw}
+    answer = await served.ask("control", f"/_sim/v1{path}", verb, headers=headers, **sent)
+    return answer.status, answer.json()
 
 
-async def test_the_clock_is_read_and_moved(serve):
-    served = await serve()
+async def test_the_clock_is_read_and_moved(served):
     served.sim.after(10, "maintenance")
-    assert await ask(served, "GET", "/clock") == (
-        200,
-        {"now": "2026-09-08T18:00:00Z", "mode": "manual", "next_due": "2026-09-08T18:00:10Z"},
-    )
-    status, moved = await ask(served, "POST", "/clock/advance", {"by": "PT5M"})
-    assert status == 200
-    assert moved == {
-        "now": "2026-09-08T18:05:00Z",
-        "fired": [{"at": "2026-09-08T18:00:10Z", "timer": "maintenance", "subject": "maintenance"}],
-    }
-    assert (await ask(served, "POST", "/clock/advance", {"by": "5m"}))[1][
-        "now"
-    ] == "2026-09-08T18:10:00Z"
-    assert (await ask(served, "POST", "/clock/advance", {"to": "2026-09-08T15:00:00-04:00"}))[1][
-        "now"
-    ] == "2026-09-08T19:00:00Z"
+    begun = {"now": "2026-09-08T18:00:00Z", "mode": "manual", "next_due": "2026-09-08T18:00:10Z"}
+    assert await ask(served, "GET", "/clock") == (200, begun)
+    fired = {"at": "2026-09-08T18:00:10Z", "timer": "maintenance", "subject": "maintenance"}
+    moved = {"now": "2026-09-08T18:05:00Z", "fired": [fired]}
+    assert await ask(served, "POST", "/clock/advance", {"by": "PT5M"}) == (200, moved)
+    for how, now in (
+        ({"by": "5m"}, "2026-09-08T18:10:00Z"),
+        ({"to": "2026-09-08T15:00:00-04:00"}, "2026-09-08T19:00:00Z"),
+    ):
+        assert (await ask(served, "POST", "/clock/advance", how))[1]["now"] == now
     assert (await ask(served, "PUT", "/clock", {"mode": "autojump"}))[1]["mode"] == "autojump"
 
 
@@ -79,9 +64,8 @@ async def test_the_clock_is_read_and_moved(serve):
     ],
 )
 async def test_bodies_are_judged_strictly_and_say_what_would_have_worked(
-    serve, path, body, status, said
+    served, path, body, status, said
 ):
-    served = await serve()
     answered, error = await ask(served, "POST", path, body)
     assert answered == status
     assert said in error["message"]
@@ -91,15 +75,13 @@ async def test_bodies_are_judged_strictly_and_say_what_would_have_worked(
 
 
 @pytest.mark.parametrize("raw", [b"{", b"[]", b'"x"', b"\xff\xfe", b"[" * 100_000])
-async def test_a_body_that_is_no_json_object_is_refused(serve, raw):
-    served = await serve()
+async def test_a_body_that_is_no_json_object_is_refused(served, raw):
     status, error = await ask(served, "POST", "/reset", raw=raw)
     assert status == 400
     assert error["code"] == 3
 
 
-async def test_unknown_calls_verbs_and_parameters_are_named(serve):
-    served = await serve()
+async def test_unknown_calls_verbs_and_parameters_are_named(served):
     status, error = await ask(served, "GET", "/clok")
     assert (status, "did you mean '/clock'" in error["message"]) == (404, True)
     status, error = await ask(served, "DELETE", "/clock")
@@ -108,84 +90,45 @@ async def test_unknown_calls_verbs_and_parameters_are_named(serve):
     assert (status, "did you mean 'status'" in error["message"]) == (400, True)
 
 
-async def test_actions_reach_the_simulation_with_their_subject(serve):
-    served = await serve()
-    calls = [
-        ("POST", "/instruments", {"symbol": "x"}, ("instrument.create", "", {"symbol": "x"})),
-        (
-            "POST",
-            "/instruments/a%20b/state",
-            {"state": "OPEN"},
-            ("instrument.state", "a b", {"state": "OPEN"}),
-        ),
-        (
-            "POST",
-            "/instruments/ab/settle",
-            {"price": "1"},
-            ("instrument.settle", "ab", {"price": "1"}),
-        ),
-        ("POST", "/orders", {"as": "maker"}, ("order.place", "", {"as": "maker"})),
-        (
-            "POST",
-            "/prices/crypto:btc",
-            {"price": "1"},
-            ("price.tick", "crypto:btc", {"price": "1"}),
-        ),
-        ("POST", "/fair-prices/ab", {"price": "0.8"}, ("fair_price.set", "ab", {"price": "0.8"})),
-        (
-            "PUT",
-            "/participants/mm",
-            {"active": False},
-            ("participant.switch", "mm", {"active": False}),
-        ),
-        ("POST", "/events/7", {"live": True}, ("event.update", "7", {"live": True})),
-        (
-            "POST",
-            "/kyc/u-1/decision",
-            {"decision": "approve"},
-            ("kyc.decide", "u-1", {"decision": "approve"}),
-        ),
-        (
-            "POST",
-            "/kyc/u-1/document",
-            {"result": "uploaded"},
-            ("kyc.document", "u-1", {"result": "uploaded"}),
-        ),
-        ("POST", "/faults", {"act": {}}, ("fault.add", "", {"act": {}})),
-        ("DELETE", "/faults/f-1", None, ("fault.remove", "f-1", {})),
-        ("PUT", "/quirks/q", {"value": "always"}, ("quirk.set", "q", {"value": "always"})),
-        ("PUT", "/assumptions/a.b", {"value": 1}, ("assumption.set", "a.b", {"value": 1})),
-        ("POST", "/webhooks/firms/acme/redeliver", {}, ("webhook.redeliver", "firms/acme", {})),
-        (
-            "POST",
-            "/accounts/firms/c/accounts/1/fund",
-            {"amount": "5"},
-            ("account.fund", "firms/c/accounts/1", {"amount": "5"}),
-        ),
-        ("DELETE", "/streams/3", None, ("stream.close", "3", {})),
-    ]
-    for verb, path, body, _ in calls:
-        assert (await ask(served, verb, path, body))[0] == 200
-    assert [given[1:] for given in served.sim.inputs] == [wanted for *_, wanted in calls]
+# (verb, path, the action, its subject, the body)
+ACTIONS = [
+    ("POST", "/instruments", "instrument.create", "", {"symbol": "x"}),
+    ("POST", "/instruments/a%20b/state", "instrument.state", "a b", {"state": "OPEN"}),
+    ("POST", "/instruments/ab/settle", "instrument.settle", "ab", {"price": "1"}),
+    ("POST", "/orders", "order.place", "", {"as": "maker"}),
+    ("POST", "/prices/crypto:btc", "price.tick", "crypto:btc", {"price": "1"}),
+    ("POST", "/fair-prices/ab", "fair_price.set", "ab", {"price": "0.8"}),
+    ("PUT", "/participants/mm", "participant.switch", "mm", {"active": False}),
+    ("POST", "/events/7", "event.update", "7", {"live": True}),
+    ("POST", "/kyc/u-1/decision", "kyc.decide", "u-1", {"decision": "approve"}),
+    ("POST", "/kyc/u-1/document", "kyc.document", "u-1", {"result": "uploaded"}),
+    ("POST", "/faults", "fault.add", "", {"act": {}}),
+    ("DELETE", "/faults/f-1", "fault.remove", "f-1", {}),
+    ("PUT", "/quirks/q", "quirk.set", "q", {"value": "always"}),
+    ("PUT", "/assumptions/a.b", "assumption.set", "a.b", {"value": 1}),
+    ("POST", "/webhooks/firms/acme/redeliver", "webhook.redeliver", "firms/acme", {}),
+    ("POST", "/accounts/firms/c/1/fund", "account.fund", "firms/c/1", {"amount": "5"}),
+    ("DELETE", "/streams/3", "stream.close", "3", {}),
+]
 
 
-async def test_a_refused_action_says_why_and_what_would_work(serve):
-    served = await serve()
+async def test_actions_reach_the_simulation_with_their_subject(served):
+    for verb, path, _, _, body in ACTIONS:
+        sent = None if verb == "DELETE" else body
+        assert (await ask(served, verb, path, sent))[0] == 200
+    assert [given[1:] for given in served.sim.inputs] == [row[2:] for row in ACTIONS]
+
+
+async def test_a_refused_action_says_why_and_what_would_work(served):
 
     def refuse(action, subject, arguments):
         raise IllegalTransition("TERMINATED is final", rule="L10", remedy="list another instrument")
 
     served.sim.on_control = refuse
-    assert await ask(served, "POST", "/instruments/x/state", {"state": "OPEN"}) == (
-        409,
-        {
-            "code": 9,
-            "message": "TERMINATED is final",
-            "details": [],
-            "rule": "L10",
-            "remedy": "list another instrument",
-        },
-    )
+    why = {"code": 9, "message": "TERMINATED is final", "details": [], "rule": "L10"}
+    why["remedy"] = "list another instrument"
+    answer = await ask(served, "POST", "/instruments/x/state", {"state": "OPEN"})
+    assert answer == (409, why)
 
     def missing(action, subject, arguments):
         raise NotFound("no such stream")
@@ -194,27 +137,20 @@ async def test_a_refused_action_says_why_and_what_would_work(serve):
     assert (await ask(served, "DELETE", "/streams/9"))[0] == 404
 
 
-async def test_an_action_carries_out_what_it_sets_off(serve):
-    served = await serve()
+async def test_an_action_carries_out_what_it_sets_off(served):
     served.sim.on_control = lambda action, subject, arguments: Outcome(
         seq=1, effects=[Close(1, 14, "closed by a tester", 1012)], value=None
     )
-    async with (
-        aiohttp.ClientSession() as http,
-        http.ws_connect(f"{served.at.retail}/v1/ws/private") as socket,
-    ):
+    async with served.web_socket("/v1/ws/private") as socket:
         assert await ask(served, "DELETE", "/streams/1") == (200, {})
         assert (await socket.receive()).data == 1012
 
 
-async def test_reset_starts_over(serve):
-    served = await serve()
+async def test_reset_starts_over(served):
     await served.host.advance(START + seconds(60))
-    assert await ask(served, "POST", "/reset", {"seed": 11}) == (
-        200,
-        {"now": "2026-09-08T18:00:00Z", "seed": 11},
-    )
-    assert await ask(served, "POST", "/reset") == (200, {"now": "2026-09-08T18:00:00Z", "seed": 11})
+    for body in ({"seed": 11}, None):
+        begun = {"now": "2026-09-08T18:00:00Z", "seed": 11}
+        assert await ask(served, "POST", "/reset", body) == (200, begun)
 
 
 async def test_reading_is_no_input(serve, monkeypatch):
@@ -227,29 +163,19 @@ async def test_reading_is_no_input(serve, monkeypatch):
     assert served.sim.inputs == []
 
 
-async def test_the_journal_is_lines_after_a_number(serve):
-    served = await serve()
+async def test_the_journal_is_lines_after_a_number(served):
     for _ in range(3):
         served.sim.hangup(0)
-    async with (
-        aiohttp.ClientSession() as http,
-        http.get(f"{served.at.control}/_sim/v1/journal?since=1") as answer,
-    ):
-        assert answer.content_type == "application/x-ndjson"
-        assert await answer.text() == '{"seq":2}\n{"seq":3}\n'
+    answer = await served.ask("control", "/_sim/v1/journal?since=1")
+    assert answer.headers["Content-Type"] == "application/x-ndjson"
+    assert answer.body == b'{"seq":2}\n{"seq":3}\n'
 
 
-async def test_requests_are_selected(serve):
-    served = await serve()
-    _, answer = await ask(
-        served, "GET", "/requests?operation=GetBBO&status=429&caller=firms/a&since=4"
-    )
-    assert answer["requests"][0]["matching"] == {
-        "operation": "GetBBO",
-        "status": 429,
-        "caller": "firms/a",
-        "since": 4,
-    }
+async def test_requests_are_selected(served):
+    path = "/requests?operation=GetBBO&status=429&caller=firms/a&since=4"
+    _, answer = await ask(served, "GET", path)
+    matching = {"operation": "GetBBO", "status": 429, "caller": "firms/a", "since": 4}
+    assert answer["requests"][0]["matching"] == matching
 
 
 async def test_with_a_token_only_health_is_open(serve):
@@ -267,30 +193,20 @@ async def test_with_a_token_only_health_is_open(serve):
         assert (await ask(served, "GET", "/clock", headers=headers))[0] == status
 
 
-async def test_a_page_in_a_browser_may_not_drive_the_simulator(serve):
-    served = await serve()
-    assert (await ask(served, "POST", "/reset", {}, headers={"Sec-Fetch-Site": "cross-site"}))[
-        0
-    ] == 403
+async def test_a_page_in_a_browser_may_not_drive_the_simulator(served):
+    headers = {"Sec-Fetch-Site": "cross-site"}
+    assert (await ask(served, "POST", "/reset", {}, headers=headers))[0] == 403
 
 
 @pytest.mark.spec("S9-2")
-async def test_the_docs_listener_has_an_index_the_bundle_the_changelog_and_its_feed(serve):
-    import hashlib
-
-    served = await serve()
-    async with aiohttp.ClientSession() as http:
-        async with http.get(f"{served.at.docs}/") as index:
-            page = await index.text()
-            assert served.at.retail in page and served.at.grpc in page
-            assert "GetOrderBook" in page
-        async with http.get(f"{served.at.docs}/proto/bundle") as bundle:
-            content = await bundle.read()
-            assert content[:2] == b"PK"
-            assert bundle.headers["x-checksum-sha256"] == hashlib.sha256(content).hexdigest()
-        async with http.get(f"{served.at.docs}/changelog") as changelog:
-            assert 'id="v0.0.71"' in await changelog.text()
-        async with http.get(f"{served.at.docs}/changelog/rss.xml") as feed:
-            assert feed.content_type == "application/rss+xml"
-            links = [link.text for link in ElementTree.fromstring(await feed.read()).iter("link")]
-            assert links[0] == f"{served.at.docs}/changelog"
+async def test_the_docs_listener_has_an_index_the_bundle_the_changelog_and_its_feed(served):
+    index = (await served.ask("docs", "/")).body.decode()
+    assert served.at.retail in index and served.at.grpc in index and "GetOrderBook" in index
+    bundle = await served.ask("docs", "/proto/bundle")
+    assert bundle.body[:2] == b"PK"
+    assert bundle.headers["x-checksum-sha256"] == hashlib.sha256(bundle.body).hexdigest()
+    assert b'id="v0.0.71"' in (await served.ask("docs", "/changelog")).body
+    feed = await served.ask("docs", "/changelog/rss.xml")
+    assert feed.headers["Content-Type"].startswith("application/rss+xml")
+    links = [link.text for link in ElementTree.fromstring(feed.body).iter("link")]
+    assert links[0] == f"{served.at.docs}/changelog"

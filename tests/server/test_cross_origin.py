@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import aiohttp
 import pytest
 from chromium import COMMAND, chromium
 
@@ -10,12 +9,8 @@ ORIGIN = "http://front.example:3000"
 ALLOWED = "access-control-allow-origin"
 
 
-async def ask(address: str, verb: str, headers: dict[str, str], body: bytes = b""):
-    async with (
-        aiohttp.ClientSession() as http,
-        http.request(verb, f"{address}/v1/x", headers=headers, data=body or None) as answer,
-    ):
-        return answer.status, answer.headers
+def ask(served, plane: str, verb: str, headers: dict[str, str], body: bytes = b""):
+    return served.ask(plane, "/v1/x", verb, headers=headers, data=body or None)
 
 
 @pytest.fixture
@@ -36,27 +31,24 @@ PREFLIGHT = {
 
 
 @pytest.mark.parametrize("plane", ["gateway", "retail"])
-async def test_an_answer_may_be_read_by_the_page_that_asked(serve, plane):
-    served = await serve()
+async def test_an_answer_may_be_read_by_the_page_that_asked(served, plane):
     for verb, body in (("GET", b""), ("POST", b"{}"), ("POST", b"x" * (1 << 21))):
-        _, headers = await ask(getattr(served.at, plane), verb, {"Origin": ORIGIN}, body)
+        headers = (await ask(served, plane, verb, {"Origin": ORIGIN}, body)).headers
         assert (headers[ALLOWED], headers["vary"]) == (ORIGIN, "Origin")
         assert "x-request-id" in headers["access-control-expose-headers"]
         assert "access-control-allow-credentials" not in headers
 
 
 @pytest.mark.parametrize("plane", ["gateway", "retail"])
-async def test_a_program_is_told_only_that_answers_vary(serve, plane):
-    served = await serve()
-    _, headers = await ask(getattr(served.at, plane), "GET", {})
+async def test_a_program_is_told_only_that_answers_vary(served, plane):
+    headers = (await ask(served, plane, "GET", {})).headers
     assert headers["vary"] == "Origin"
     assert not [name for name in headers if name.lower().startswith("access-control")]
 
 
 @pytest.mark.parametrize("plane", ["gateway", "retail"])
-async def test_a_preflight_is_answered_and_is_no_call(serve, plane):
-    served = await serve()
-    status, headers = await ask(getattr(served.at, plane), "OPTIONS", PREFLIGHT)
+async def test_a_preflight_is_answered_and_is_no_call(served, plane):
+    status, headers, _ = await ask(served, plane, "OPTIONS", PREFLIGHT)
     assert status == 204
     assert headers[ALLOWED] == ORIGIN
     assert headers["access-control-allow-methods"] == "POST"
@@ -65,18 +57,16 @@ async def test_a_preflight_is_answered_and_is_no_call(serve, plane):
     assert served.sim.inputs == []
 
 
-async def test_an_options_that_is_no_preflight_is_a_call(serve):
-    served = await serve()
+async def test_an_options_that_is_no_preflight_is_a_call(served):
     for headers in ({}, {"Origin": ORIGIN}, {"Access-Control-Request-Method": "GET"}):
-        await ask(served.at.gateway, "OPTIONS", headers)
+        await ask(served, "gateway", "OPTIONS", headers)
     assert [given[2] for given in served.sim.inputs] == ["OPTIONS"] * 3
 
 
 @pytest.mark.parametrize("plane", ["exchange", "auth"])
-async def test_planes_for_partners_have_no_pages(serve, plane):
-    served = await serve()
+async def test_planes_for_partners_have_no_pages(served, plane):
     for verb, sent in (("GET", {"Origin": ORIGIN}), ("OPTIONS", PREFLIGHT)):
-        _, headers = await ask(getattr(served.at, plane), verb, sent)
+        headers = (await ask(served, plane, verb, sent)).headers
         assert "vary" not in headers and ALLOWED not in headers
 
 
@@ -93,28 +83,25 @@ async def test_planes_for_partners_have_no_pages(serve, plane):
         ("http://[::1]:80", True),
     ],
 )
-async def test_pages_of_this_machine_alone_may_be_accepted(serve, choose, origin, local):
-    served = await serve()
+async def test_pages_of_this_machine_alone_may_be_accepted(served, choose, origin, local):
     choose(served, "loopback")
-    _, headers = await ask(served.at.gateway, "GET", {"Origin": origin})
+    headers = (await ask(served, "gateway", "GET", {"Origin": origin})).headers
     assert headers.get(ALLOWED) == (origin if local else None)
     assert headers["vary"] == "Origin"
-    status, headers = await ask(served.at.gateway, "OPTIONS", PREFLIGHT | {"Origin": origin})
+    status, headers, _ = await ask(served, "gateway", "OPTIONS", PREFLIGHT | {"Origin": origin})
     assert (status, headers.get(ALLOWED)) == (204, origin if local else None)
 
 
-async def test_no_page_may_be_accepted(serve, choose):
-    served = await serve()
+async def test_no_page_may_be_accepted(served, choose):
     choose(served, "none")
     for verb, sent in (("GET", {"Origin": ORIGIN}), ("OPTIONS", PREFLIGHT)):
-        _, headers = await ask(served.at.retail, verb, sent)
+        headers = (await ask(served, "retail", verb, sent)).headers
         assert "vary" not in headers and ALLOWED not in headers
     assert [given[2] for given in served.sim.inputs] == ["GET", "OPTIONS"]
 
 
 @pytest.mark.skipif(not COMMAND, reason="no Chromium on this machine")
-async def test_a_front_end_in_a_browser_calls_the_public_planes(serve, choose, tmp_path):
-    served = await serve()
+async def test_a_front_end_in_a_browser_calls_the_public_planes(served, choose, tmp_path):
     call = """
       const told = async (url, options) =>
         fetch(url, options).then(answer => answer.json()).then(() => true, () => false);

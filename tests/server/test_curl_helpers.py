@@ -4,42 +4,24 @@ exchange.
 
 from __future__ import annotations
 
-import json
-import signal
-import urllib.request
-from pathlib import Path
-from urllib.error import HTTPError
-
 import pytest
-from processes import Process
 
 from sim.cli import running_exchange
 from sim.cli.main import main
+from tests.kit.http import call
+from tests.kit.processes import serve
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("served")
-    one = Process(folder, "serve", "--port-base", "0", "--clock", "manual", "--tls", str(folder))
-    yield one
-    one.end(signal.SIGTERM)
+    with serve(folder, "--tls", str(folder)) as process:
+        yield process
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert main(words) == 0, capsys.readouterr().err
     return capsys.readouterr().out
-
-
-def ask(url: str, headers: dict[str, str], ca: str) -> tuple[int, object]:
-    import ssl
-
-    context = ssl.create_default_context(cafile=ca)
-    try:
-        request = urllib.request.Request(url, headers=headers)
-        with urllib.request.urlopen(request, context=context, timeout=5) as answer:
-            return answer.status, json.load(answer)
-    except HTTPError as error:
-        return error.code, None
 
 
 @pytest.mark.parametrize("clock", [(), ("--virtual",)])
@@ -53,11 +35,9 @@ def test_the_printed_token_is_the_firms(served, clock, capsys, monkeypatch):
             headers = {"Authorization": f"Bearer {token}"}
             if firm["users"]:
                 headers["X-Participant-Id"] = firm["users"][0]
-            status, who = ask(
-                f"{served.ready['exchange']}/v1/whoami", headers, served.ready["tls_ca"]
-            )
-            assert status == 200, who
-            assert firm["firm"] in json.dumps(who)
+            url, ca = f"{served.ready['exchange']}/v1/whoami", served.ready["tls_ca"]
+            answer = call(url, headers=headers, ca=ca)
+            assert answer.status == 200 and firm["firm"].encode() in answer.body, answer
 
 
 @pytest.mark.parametrize("clock", [(), ("--virtual",)])
@@ -69,10 +49,9 @@ def test_the_printed_headers_sign_the_call_of_each_key(served, clock, capsys):
             lines = said(capsys, "sign", "get", f"{path}?a=b", *words).splitlines()
             headers = dict(line.split(": ", 1) for line in lines)
             assert headers["X-PM-Access-Key"] == key["key_id"]
-            status, _ = ask(served.ready["retail"] + path, headers, served.ready["tls_ca"])
-            assert status == 200
-            other = f"{served.ready['retail']}/v1/orders/open"
-            assert ask(other, headers, served.ready["tls_ca"])[0] == 401
+            for called, status in ((path, 200), ("/v1/orders/open", 401)):
+                url, ca = f"{served.ready['retail']}{called}", served.ready["tls_ca"]
+                assert call(url, headers=headers, ca=ca).status == status
 
 
 def test_on_the_default_ports_the_scenario_says_the_credentials(served, tmp_path, monkeypatch):
@@ -109,7 +88,7 @@ def test_what_cannot_be_meant_is_refused(served, words, says, capsys, monkeypatc
 
 
 def test_a_file_that_says_nothing_and_an_exchange_that_is_not_there_are_refused(
-    tmp_path: Path, capsys, monkeypatch
+    tmp_path, capsys, monkeypatch
 ):
     monkeypatch.delenv("SIM_READY_FILE", raising=False)
     empty = tmp_path / "ready.json"

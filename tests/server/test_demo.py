@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-
-import pytest
 
 from sim.cli import demo
 from sim.cli.main import main
@@ -41,9 +38,7 @@ STAGES = [
 ]
 
 
-def test_every_stage_of_the_journey_happens_and_its_journal_replays(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_stage_of_the_journey_happens_and_its_journal_replays(tmp_path, capsys):
     journal = tmp_path / "demo.ndjson"
     assert main(["demo", "--journal", str(journal)]) == 0
     told = capsys.readouterr().out
@@ -58,9 +53,7 @@ def test_every_stage_of_the_journey_happens_and_its_journal_replays(
     assert digest[1] in capsys.readouterr().out
 
 
-def test_a_journey_that_goes_wrong_says_where_and_fails(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_journey_that_goes_wrong_says_where_and_fails(tmp_path, capsys, monkeypatch):
     """Here the person is one whom the sandbox rejects."""
     rejected = demo.PERSON | {"email": "reject@example.com"}
     monkeypatch.setattr(demo, "PERSON", rejected)

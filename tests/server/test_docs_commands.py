@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import re
 import shlex
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import pytest
 
 from sim.cli.main import main, parse
 from sim.testing.control import Control
-from sim.testing.exchange_fixture import ServedExchange
+from tests.kit.http import call, status
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -81,7 +79,7 @@ def runs_here(words: list[str]) -> bool:
 
 @pytest.mark.long
 @pytest.mark.parametrize("line", SIM)
-def test_a_sim_command_of_the_pages_works(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sim_command_of_the_pages_works(line, capsys):
     words = shlex.split(COMPLETED.get(line, line), comments=True)[1:]
     if words == ["--version"]:
         return
@@ -93,13 +91,11 @@ def test_a_sim_command_of_the_pages_works(line: str, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("page", [page for page, lines in CURL.items() if lines])
-def test_the_curl_lines_of_a_page_are_answered(exchange: ServedExchange, page: str) -> None:
+def test_the_curl_lines_of_a_page_are_answered(exchange, page):
     request_id = ""
     for _ in range(14):  # inputs to go back over, and a refusal to ask about
-        try:
-            urllib.request.urlopen(f"{exchange.gateway}/v1/markets/no-such-market/book").close()
-        except urllib.error.HTTPError as refused:
-            request_id = request_id or refused.headers["x-request-id"]
+        refused = call(f"{exchange.gateway}/v1/markets/no-such-market/book")
+        request_id = request_id or refused.headers["x-request-id"]
     place = {
         "CONTROL": str(exchange.control),
         "DOCS": exchange.docs,
@@ -112,8 +108,7 @@ def test_the_curl_lines_of_a_page_are_answered(exchange: ServedExchange, page: s
         body = words[words.index("-d") + 1].encode() if "-d" in words else None
         verb = words[words.index("-X") + 1] if "-X" in words else "GET"
         address = next(word for word in words if word.startswith("http"))
-        with urllib.request.urlopen(urllib.request.Request(address, body, method=verb)) as answer:
-            assert answer.status == 200, line
+        assert status(address, body=body, verb=verb, timeout=60) == 200, line
     worlds = Control(exchange.control)("GET", "/worlds")["worlds"]
     started = [
         line for line in CURL[page] if "-X POST" in line and re.search("/fork|/worlds", line)
@@ -121,7 +116,7 @@ def test_the_curl_lines_of_a_page_are_answered(exchange: ServedExchange, page: s
     assert len(worlds) == 1 + len(started)
 
 
-def test_make_targets_and_modules_of_the_pages_exist() -> None:
+def test_make_targets_and_modules_of_the_pages_exist():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for text in TEXTS.values():
         lines = [*shown(text), *re.findall(r"`((?:make|python -m) [^`]+)`", text)]
@@ -134,7 +129,7 @@ def test_make_targets_and_modules_of_the_pages_exist() -> None:
                 assert module.with_suffix(".py").exists() or module.is_dir(), line
 
 
-def test_every_command_is_shown_somewhere() -> None:
+def test_every_command_is_shown_somewhere():
     commands = {line.split()[1] for line in SIM}
     assert {"serve", "run", "check", "sweep", "bisect", "shrink", "explore"} <= commands
     (line,) = [line for line in SHOWN["docs/how-to/explore-faults.md"] if " -- " in line]

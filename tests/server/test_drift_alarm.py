@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +25,14 @@ Night = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A partner's repository with the files of the example."""
     shutil.copytree(SHIPPED, tmp_path / "tests" / "drift")
     return tmp_path
 
 
 @pytest.fixture
-def divergent(exchange: ServedExchange) -> Iterator[ServedExchange]:
+def divergent(exchange):
     """A second sandbox, which writes the ids of events in another way."""
     other = exchange.fork()
     other.control("PUT", "/assumptions/events.id", {"value": "number"})
@@ -41,7 +41,7 @@ def divergent(exchange: ServedExchange) -> Iterator[ServedExchange]:
 
 
 @pytest.fixture
-def night(folder: Path) -> Night:
+def night(folder):
     """The job of one night: its exit code and what it prints."""
 
     def run(service: ServedExchange, *arguments: str, **changes: str) -> tuple[int, str, str]:
@@ -78,8 +78,8 @@ def orders(service: ServedExchange) -> list[str]:
 @pytest.mark.scenario("quickstart", reading="observed")
 @pytest.mark.long
 def test_it_is_silent_where_nothing_differs_and_rings_where_something_does(
-    exchange: ServedExchange, divergent: ServedExchange, night: Night, folder: Path
-) -> None:
+    exchange, divergent, night, folder
+):
     before = orders(exchange)
     code, out, err = night(exchange, "--trade")
     assert (code, err) == (0, "")
@@ -114,9 +114,7 @@ def assert_no_secret(files: Path, service: ServedExchange) -> None:
 
 @pytest.mark.long
 @pytest.mark.scenario("quickstart", reading="observed")
-def test_a_service_that_does_not_answer_rings_too(
-    exchange: ServedExchange, night: Night, folder: Path
-) -> None:
+def test_a_service_that_does_not_answer_rings_too(exchange, night, folder):
     with exchange.fault("GetBalances", act={"status": 503}):
         code, _, err = night(exchange, EXCHANGE="", AUTH="")
     assert code == 1
@@ -125,12 +123,12 @@ def test_a_service_that_does_not_answer_rings_too(
     assert "/v1/orders/open  200" in log  # the other reads were made
 
 
-def test_without_addresses_it_says_what_it_needs(exchange: ServedExchange, night: Night) -> None:
+def test_without_addresses_it_says_what_it_needs(exchange, night):
     none = dict.fromkeys(("GATEWAY", "RETAIL", "EXCHANGE", "AUTH"), "")
     assert night(exchange, **none)[0::2] == (2, "drift.sh: set GATEWAY, RETAIL, EXCHANGE or AUTH\n")
 
 
-def test_trading_needs_keys(exchange: ServedExchange, night: Night) -> None:
+def test_trading_needs_keys(exchange, night):
     before = orders(exchange)
     code, _, err = night(exchange, "--trade", RETAIL_SECRET="", EXCHANGE="", AUTH="")
     assert code == 2 and "--trade needs RETAIL_KEY_ID" in err
@@ -140,8 +138,8 @@ def test_trading_needs_keys(exchange: ServedExchange, night: Night) -> None:
 @pytest.mark.long
 @pytest.mark.scenario("quickstart", reading="observed")
 def test_a_night_without_answers_rings_and_the_next_is_compared_with_the_one_before(
-    exchange: ServedExchange, night: Night, folder: Path
-) -> None:
+    exchange, night, folder
+):
     assert night(exchange)[0] == 0
     known = (folder / "drift" / "last.json").read_text()
     nobody = dict.fromkeys(("GATEWAY", "RETAIL", "EXCHANGE", "AUTH"), "http://127.0.0.1:9")
@@ -150,7 +148,7 @@ def test_a_night_without_answers_rings_and_the_next_is_compared_with_the_one_bef
     assert (folder / "drift" / "last.json").read_text() == known
 
 
-def test_the_workflow_runs_what_is_shipped_and_keeps_what_it_writes() -> None:
+def test_the_workflow_runs_what_is_shipped_and_keeps_what_it_writes():
     workflow: dict[Any, Any] = yaml.safe_load((SHIPPED / "drift.yml").read_text())
     steps = workflow["jobs"]["drift"]["steps"]
     (run,) = [step for step in steps if "drift.sh" in step.get("run", "")]

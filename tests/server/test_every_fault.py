@@ -8,22 +8,17 @@ catalogue, so a kind cannot be added without a client.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import grpc
 import pytest
 import requests
-from authlib.integrations.requests_client import OAuth2Session
-from polymarket_us import PolymarketUS
-from polymarket_us.auth import create_auth_headers
 from polymarket_us.errors import APIConnectionError, APIStatusError, APITimeoutError
 from standardwebhooks import Webhook
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect as connect_web_socket
 
-from sim import load_scenario
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.contract.messages.exchange_v1 import (
     CreateMarketDataSubscriptionRequest,
@@ -32,8 +27,10 @@ from sim.contract.messages.exchange_v1 import (
 )
 from sim.core.service.fault_spec import CALLS, KINDS
 from sim.testing.exchange_fixture import ServedExchange
-from tests.server.stock_oauth import FiveMinutes
-from tests.server.test_chaos import APPLICATION
+from tests.kit.bodies import APPLICATION, retail_order
+from tests.kit.clients import place, sdk, served_exchange, signed, subscription, web_socket_url
+from tests.server.stock_oauth import metadata
+from tests.server.stock_oauth import session as oauth_session
 
 VALUES: dict[str, Any] = {"status": 503, "code": "UNAVAILABLE", "delay": "2s"}
 TIMEOUT_S = 0.4  # timeout of clients whose call hangs
@@ -54,42 +51,17 @@ OK = Seen(200)
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedExchange]:
-    text = (
-        "name: every-fault\nextends: quickstart\nworld: {games: 0, instruments: [{symbol:"
-        f" {SYMBOL}, tick_size: '0.01', state: OPEN}}]}}\n"
-    )
-    made = ServedExchange(
-        load_scenario(text), journal=tmp_path_factory.mktemp("faults") / "journal.ndjson"
-    )
-    yield made
-    made.close()
+def served(tmp_path_factory):
+    listed = f"{{symbol: {SYMBOL}, tick_size: '0.01', state: OPEN}}"
+    text = f"name: every-fault\nextends: quickstart\nworld: {{games: 0, instruments: [{listed}]}}\n"
+    yield from served_exchange(tmp_path_factory, text)
 
 
 @pytest.fixture
-def at(served: ServedExchange) -> ServedExchange:
+def at(served):
     """The exchange at its start."""
     served.reset()
     return served
-
-
-def authlib_session(at: ServedExchange) -> tuple[OAuth2Session, Callable[[], object]]:
-    """Return authlib's private_key_jwt client, which is a requests session, and a function that
-    fetches a token.
-    """
-    firm, endpoint = at.firms[0], f"{at.auth}/oauth/token"
-    key = Path(firm["private_key_path"]).read_text()
-    session = OAuth2Session(
-        firm["client_id"], key, token_endpoint_auth_method=FiveMinutes(endpoint, alg="RS256")
-    )
-    session.trust_env = False
-    return session, lambda: session.fetch_token(
-        endpoint,
-        grant_type="client_credentials",
-        client_id=firm["client_id"],
-        audience=firm["audience"],
-        timeout=TIMEOUT_S,
-    )
 
 
 def by_requests(answer: Callable[[], requests.Response]) -> Seen:
@@ -118,7 +90,7 @@ def by_sdk(call: Callable[[], object]) -> Seen:
 
 def caller(at: ServedExchange, plane: str) -> tuple[str, Callable[[], Seen]]:
     """Return (operation, attempt) of a plane's client."""
-    session, fetch = authlib_session(at)
+    session, fetch = oauth_session(at, timeout=TIMEOUT_S)
     if plane == "auth":
         kept: list[requests.Response] = []
         session.register_compliance_hook(
@@ -134,18 +106,10 @@ def caller(at: ServedExchange, plane: str) -> tuple[str, Callable[[], Seen]]:
 
         return "IssueToken", lambda: by_requests(token)
     if plane in ("gateway", "retail"):
-        key = at.api_keys[0]
-        client = PolymarketUS(
-            key_id=key["key_id"],
-            secret_key=key["secret_key"],
-            api_base_url=at.retail,
-            gateway_base_url=at.gateway,
-            timeout=TIMEOUT_S,
-            max_retries=0,
-        )
-        return ("GetBook", lambda: by_sdk(lambda: client.markets.book(SYMBOL))) if plane == "gateway" else (
-            "ListOpenOrders", lambda: by_sdk(lambda: client.orders.list())
-        )  # fmt: skip
+        client = sdk(at, timeout=TIMEOUT_S, max_retries=0)
+        if plane == "gateway":
+            return "GetBook", lambda: by_sdk(lambda: client.markets.book(SYMBOL))
+        return "ListOpenOrders", lambda: by_sdk(lambda: client.orders.list())
     fetch()
     if plane == "exchange":
         return "GetWhoAmI", lambda: by_requests(
@@ -153,21 +117,17 @@ def caller(at: ServedExchange, plane: str) -> tuple[str, Callable[[], Seen]]:
         )
     channel = grpc.insecure_channel(at.grpc)
     method = channel.unary_unary("/exchange.v1.OrderBookAPI/GetOrderBook")
-    metadata = (("authorization", f"Bearer {session.token['access_token']}"),)
+    sent = (("authorization", f"Bearer {session.token['access_token']}"),)
     request = protobuf_encoder(GetOrderBookRequest)(GetOrderBookRequest(symbol=SYMBOL))
 
     def call() -> Seen:
         try:
-            trailers = method.with_call(request, metadata=metadata, timeout=2 * TIMEOUT_S)[
-                1
-            ].trailing_metadata()
+            done = method.with_call(request, metadata=sent, timeout=2 * TIMEOUT_S)[1]
         except grpc.RpcError as failed:
-            words = {
-                grpc.StatusCode.DEADLINE_EXCEEDED: Seen(TIMED_OUT),
-                grpc.StatusCode.UNAVAILABLE: Seen(503),
-            }
-            return words.get(failed.code(), Seen(failed.code()))
-        return Seen(200, dict(map(tuple, trailers)).get("x-sim-elapsed", ""))
+            codes = grpc.StatusCode
+            words = {codes.DEADLINE_EXCEEDED: TIMED_OUT, codes.UNAVAILABLE: 503}
+            return Seen(words.get(failed.code(), failed.code()))
+        return Seen(200, dict(map(tuple, done.trailing_metadata())).get("x-sim-elapsed", ""))
 
     return "GetOrderBook", call
 
@@ -184,9 +144,7 @@ EXPECTED = {
     ("kind", "plane"),
     [(kind.name, plane) for kind in KINDS for plane in kind.planes if plane in CALLS],
 )
-def test_a_call_fails_as_documented_and_the_documented_wait_recovers(
-    at: ServedExchange, kind: str, plane: str
-) -> None:
+def test_a_call_fails_as_documented_and_the_documented_wait_recovers(at, kind, plane):
     operation, attempt = caller(at, plane)
     at.fault(operation, plane=plane, times=1, **{kind: VALUES.get(kind, True)})
     first = attempt()
@@ -230,16 +188,9 @@ class Follower:
 
 class OfGrpc(Follower):
     operation = "CreateMarketDataSubscription"
-    ends = {
-        "status": "UNAVAILABLE",
-        "code": "UNAVAILABLE",
-        "reset": "UNAVAILABLE",
-        "revoke": "INTERNAL",
-    }
+    ends = dict.fromkeys(("status", "code", "reset"), "UNAVAILABLE") | {"revoke": "INTERNAL"}
 
     def open(self) -> None:
-        session, fetch = authlib_session(self.at)
-        fetch()
         self.channel = grpc.insecure_channel(self.at.grpc)
         request = protobuf_encoder(CreateMarketDataSubscriptionRequest)(
             CreateMarketDataSubscriptionRequest(symbols=[SYMBOL])
@@ -247,11 +198,7 @@ class OfGrpc(Follower):
         method = self.channel.unary_stream(
             "/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription"
         )
-        self.call = method(
-            request,
-            metadata=(("authorization", f"Bearer {session.token['access_token']}"),),
-            timeout=20,
-        )
+        self.call = method(request, metadata=metadata(self.at), timeout=20)
 
     def next(self) -> object:
         try:
@@ -269,23 +216,10 @@ class OfWebSocket(Follower):
     ends = {"status": 1001, "code": 1001, "reset": "no close frame", "revoke": 1011}
 
     def open(self) -> None:
-        key = self.at.api_keys[0]
-        headers = create_auth_headers(key["key_id"], key["secret_key"], "GET", "/v1/ws/markets")
-        self.managed = connect_web_socket(
-            f"{self.at.retail.replace('http', 'ws', 1)}/v1/ws/markets", additional_headers=headers
-        )
+        url = web_socket_url(self.at)
+        self.managed = connect_web_socket(url, additional_headers=signed(self.at))
         self.socket = self.managed.__enter__()
-        self.socket.send(
-            json.dumps(
-                {
-                    "subscribe": {
-                        "requestId": "1",
-                        "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA",
-                        "marketSlugs": [SYMBOL],
-                    }
-                }
-            )
-        )
+        self.socket.send(subscription(SYMBOL))
 
     def next(self) -> object:
         try:
@@ -304,19 +238,13 @@ class OfWebSocket(Follower):
 @pytest.mark.spec("S6.2-5", "S7.1-9")
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS if "stream" in kind.planes])
 @pytest.mark.parametrize("follower", [OfGrpc, OfWebSocket])
-def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(
-    at: ServedExchange, follower: type[Follower], kind: str
-) -> None:
+def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(at, follower, kind):
     client = follower(at)
     assert client.next() == 0  # the snapshot
     at.fault(client.operation, plane="stream", times=1, **{kind: VALUES.get(kind, True)})  # type: ignore[attr-defined]
 
     def bid(qty: int) -> None:
-        at.control(
-            "POST",
-            "/orders",
-            {"as": "maker", "symbol": SYMBOL, "side": "buy", "price": "0.02", "qty": str(qty)},
-        )
+        place(at, SYMBOL, "buy", "0.02", str(qty))
 
     bid(1)
     if kind in client.ends:  # type: ignore[attr-defined]
@@ -331,9 +259,8 @@ def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(
         at.clock.advance("2s")
         assert client.next() == 1
     bid(2)
-    assert [client.next() for _ in range(2 if kind == "reorder" else 1)] == (
-        [3, 1] if kind == "reorder" else [3]
-    )
+    for quantity in (3, 1) if kind == "reorder" else (3,):
+        assert client.next() == quantity
     bid(4)
     # each frame has the whole book, so the next frame repairs a loss or a wrong order
     assert client.next() == 7
@@ -347,10 +274,8 @@ def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(
 
 @pytest.mark.spec("S6.1-6")
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS if "webhook" in kind.planes])
-def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_the_end(
-    at: ServedExchange, kind: str
-) -> None:
-    session, fetch = authlib_session(at)
+def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_the_end(at, kind):
+    session, fetch = oauth_session(at, timeout=TIMEOUT_S)
     secret = "whsec_" + "c2VjcmV0LW9mLXRoaXMtdGVzdC1hbG9uZQ=="
     before = len(at.webhooks.received)
 
@@ -358,20 +283,15 @@ def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_t
         fetch()
         return session.request(verb, f"{at.exchange}{path}", timeout=5, **given).json()
 
-    assert call(
-        "POST", "/v1/kyc/webhook", json={"webhook_url": at.webhooks.url, "signing_secret": secret}
-    )["validated"]
+    receiver = {"webhook_url": at.webhooks.url, "signing_secret": secret}
+    assert call("POST", "/v1/kyc/webhook", json=receiver)["validated"]
     at.fault("kyc.approved", plane="webhook", times=1, **{kind: VALUES.get(kind, True)})
     call("POST", "/v1/kyc/start", json=APPLICATION)
     at.clock.advance("30m")
-    got = [
-        Webhook(secret).verify(one.body, one.headers) for one in at.webhooks.received[before + 1 :]
-    ]
-    attempts = [
-        (row["attempt"], row["outcome"])
-        for row in at.webhooks.deliveries
-        if row["type"] == "kyc.approved"
-    ]
+    received = at.webhooks.received[before + 1 :]
+    got = [Webhook(secret).verify(one.body, one.headers) for one in received]
+    told = [row for row in at.webhooks.deliveries if row["type"] == "kyc.approved"]
+    attempts = [(row["attempt"], row["outcome"]) for row in told]
     assert len({event["event_id"] for event in got}) == (kind != "drop")
     assert attempts == {
         "drop": [(0, "lost")],
@@ -379,9 +299,8 @@ def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_t
         "delay": [(1, "delivered")],
     }.get(kind, [(1, "failed"), (2, "delivered")])
     if kind == "drop":  # §3.5: polling shows the decision too
-        assert call("GET", "/v1/kyc/status", params={"external_id": APPLICATION["external_id"]})[
-            "participantId"
-        ]
+        named = {"external_id": APPLICATION["external_id"]}
+        assert call("GET", "/v1/kyc/status", params=named)["participantId"]
     else:
         assert got[0]["participant_id"] and len(got) == (2 if kind == "duplicate" else 1)
 
@@ -391,31 +310,15 @@ def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_t
 
 @pytest.mark.spec("S7.2-1")
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS if "engine" in kind.planes])
-def test_a_slow_engine_keeps_an_order_pending_and_the_sdk_sees_it_taken_in_the_end(
-    at: ServedExchange, kind: str
-) -> None:
-    key = at.api_keys[0]
-    client = PolymarketUS(
-        key_id=key["key_id"],
-        secret_key=key["secret_key"],
-        api_base_url=at.retail,
-        gateway_base_url=at.gateway,
-        max_retries=0,
-    )
+def test_a_slow_engine_keeps_an_order_pending_and_the_sdk_sees_it_taken_in_the_end(at, kind):
+    client = sdk(at, max_retries=0)
     at.fault("place", plane="engine", times=1, **{kind: VALUES.get(kind, True)})
-    order = client.orders.create({
-        "marketSlug": SYMBOL, "intent": "ORDER_INTENT_BUY_LONG", "type": "ORDER_TYPE_LIMIT", "price": {"value": "0.02", "currency": "USD"},
-        "quantity": 1, "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-    })["id"]  # fmt: skip
+    order = client.orders.create(retail_order(SYMBOL, "BUY_LONG", 2))["id"]
     assert client.orders.retrieve(order)["order"]["state"] == "ORDER_STATE_PENDING_NEW"
     at.clock.advance("2s")
     assert client.orders.retrieve(order)["order"]["state"] == "ORDER_STATE_NEW"
 
 
-def test_every_kind_and_plane_of_the_catalogue_has_a_client_here() -> None:
-    assert {plane for kind in KINDS for plane in kind.planes} == {
-        *CALLS,
-        "stream",
-        "webhook",
-        "engine",
-    }
+def test_every_kind_and_plane_of_the_catalogue_has_a_client_here():
+    planes = {plane for kind in KINDS for plane in kind.planes}
+    assert planes == {*CALLS, "stream", "webhook", "engine"}

@@ -61,7 +61,7 @@ def suite(pytester: pytest.Pytester, *options: str) -> tuple[dict[str, Any], str
 
 
 @pytest.mark.long
-def test_a_suite_says_what_it_met_and_what_it_never_met(pytester: pytest.Pytester) -> None:
+def test_a_suite_says_what_it_met_and_what_it_never_met(pytester):
     document, out = suite(pytester)
     assert (document["coverage"], document["runs"]) == (1, 5)
     health = document["operations"][HEALTH]
@@ -88,9 +88,7 @@ def test_a_suite_says_what_it_met_and_what_it_never_met(pytester: pytest.Pyteste
     assert suite(pytester, "-n2")[0] == document  # workers hand their parts over
 
 
-def test_a_file_that_cannot_be_written_is_refused_before_the_tests_run(
-    pytester: pytest.Pytester,
-) -> None:
+def test_a_file_that_cannot_be_written_is_refused_before_the_tests_run(pytester):
     pytester.makepyfile(SUITE)
     pytester.makefile(".yaml", later=LATER)
     (pytester.path / "folder").mkdir()
@@ -99,7 +97,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_tests_run(
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 
-def test_runs_and_files_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_and_files_add_up(tmp_path, capsys):
     first, second, both = (str(tmp_path / name) for name in ("a.json", "b.json", "c.json"))
     assert main(["run", "webhook-trouble", "--coverage", first]) == 0
     assert main(["run", "kyc-approval-window", "--coverage", second]) == 0
@@ -118,9 +116,7 @@ def test_runs_and_files_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"coverage": 2}', '{"coverage": 1, "runs": 1}', "[1]"])
-def test_what_is_no_coverage_file_is_refused(
-    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_coverage_file_is_refused(text, tmp_path, capsys):
     file = tmp_path / "met.json"
     file.write_text(text)
     assert main(["coverage", str(file)]) == 2

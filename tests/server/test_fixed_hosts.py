@@ -67,7 +67,7 @@ def no_namespace() -> str:
 
 
 @pytest.mark.long
-def test_the_official_client_with_its_own_hosts_runs_by_the_recipe(tmp_path: Path) -> None:
+def test_the_official_client_with_its_own_hosts_runs_by_the_recipe(tmp_path):
     if why := no_namespace():
         pytest.skip(f"no namespace with an own network here: {why}")
     page = PAGE.read_text()

@@ -43,13 +43,10 @@ def frame(
 
 
 async def connect(served, *more: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    host, _, port = served.at.retail.removeprefix("http://").partition(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
-    writer.write(HANDSHAKE % b"".join(line + b"\r\n" for line in more))
-    head = await reader.readuntil(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 101 "), head
-    assert b"permessage-deflate" not in head
-    return reader, writer
+    line = await served.line(HANDSHAKE % b"".join(line + b"\r\n" for line in more), "retail")
+    head = await line.head()
+    assert head.startswith(b"HTTP/1.1 101 ") and b"permessage-deflate" not in head, head
+    return line
 
 
 async def received(reader: asyncio.StreamReader) -> tuple[int, bytes]:
@@ -113,8 +110,7 @@ async def said(reader: asyncio.StreamReader) -> list[tuple[int, bytes]]:
 
 @pytest.mark.parametrize(("sent", "code"), WRONG.values(), ids=WRONG)
 @pytest.mark.parametrize("byte_by_byte", [False, True])
-async def test_a_frame_that_breaks_the_rules_fails_the_connection(serve, sent, code, byte_by_byte):
-    served = await serve()
+async def test_a_frame_that_breaks_the_rules_fails_the_connection(served, sent, code, byte_by_byte):
     reader, writer = await connect(served)
     saying = asyncio.create_task(said(reader))
     pieces = [sent[:20][at : at + 1] for at in range(20)] + [sent[20:]] if byte_by_byte else [sent]
@@ -132,8 +128,7 @@ GOOD_CODES = [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 
 
 
 @pytest.mark.parametrize("code", GOOD_CODES)
-async def test_a_close_frame_with_a_code_that_may_be_sent_is_answered(serve, code):
-    served = await serve()
+async def test_a_close_frame_with_a_code_that_may_be_sent_is_answered(served, code):
     reader, writer = await connect(served)
     writer.write(frame(CLOSE, code.to_bytes(2, "big") + "bye ä".encode()))
     assert (await received(reader))[0] == CLOSE
@@ -162,15 +157,13 @@ async def test_good_frames_arrive_however_they_are_cut(serve):
     assert [await received(reader) for _ in messages] == [(TEXT, b"echo:" + m) for m in messages]
 
 
-async def test_a_message_of_the_largest_size_is_accepted(serve):
-    served = await serve()
+async def test_a_message_of_the_largest_size_is_accepted(served):
     reader, writer = await connect(served)
     writer.write(frame(BINARY, b"y" * MEBIBYTE))
     assert len((await received(reader))[1]) == MEBIBYTE + len("echo:")
 
 
-async def test_compression_is_not_agreed_to(serve):
-    served = await serve()
+async def test_compression_is_not_agreed_to(served):
     reader, writer = await connect(served, b"Sec-WebSocket-Extensions: permessage-deflate")
     writer.write(frame(TEXT, b"x", rsv=4))
     assert await received(reader) == (CLOSE, b"\x03\xea")

@@ -4,60 +4,33 @@ its instant, whatever moves the clock, and never longer than the order allows.
 
 from __future__ import annotations
 
-import base64
 import json
 import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from tests.kit.bodies import retail_order
+from tests.kit.clients import signed
+from tests.kit.http import call
 
 PATH = "/v1/orders"
 
 
-def signed(exchange, verb, path):
-    """Headers of the retail API."""
-    key = exchange.api_keys[0]
-    stamp = str(int(exchange.now.timestamp() * 1000))
-    secret = Ed25519PrivateKey.from_private_bytes(base64.b64decode(key["secret_key"])[:32])
-    signature = base64.b64encode(secret.sign(f"{stamp}{verb}{path}".encode())).decode()
-    return {
-        "X-PM-Access-Key": key["key_id"],
-        "X-PM-Timestamp": stamp,
-        "X-PM-Signature": signature,
-        "Content-Type": "application/json",
-    }
-
-
 def body(exchange, seconds="5"):
     """A synchronous order that rests."""
-    return json.dumps(
-        {
-            "marketSlug": exchange.symbols["open"][0],
-            "intent": "ORDER_INTENT_BUY_LONG",
-            "type": "ORDER_TYPE_LIMIT",
-            "price": {"value": "0.01", "currency": "USD"},
-            "quantity": 1,
-            "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-            "synchronousExecution": True,
-            "maxBlockTime": seconds,
-        }
-    )
+    waits = {"synchronousExecution": True, "maxBlockTime": seconds}
+    return json.dumps(retail_order(exchange.symbols["open"][0], "BUY_LONG", 1, **waits)).encode()
 
 
 def ask(exchange, verb="POST", path=PATH, content=None):
     """(status, headers, body) of a retail call."""
-    connection = HTTPConnection(urlsplit(exchange.retail).netloc, timeout=60)
-    try:
-        connection.request(verb, path, content, signed(exchange, verb, path))
-        answer = connection.getresponse()
-        return answer.status, dict(answer.headers), json.loads(answer.read())
-    finally:
-        connection.close()
+    headers = signed(exchange, path, verb) | {"Content-Type": "application/json"}
+    answer = call(f"{exchange.retail}{path}", content, verb=verb, headers=headers, timeout=60)
+    return answer.status, dict(answer.headers), answer.json()
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -102,14 +75,10 @@ def test_a_clock_that_nobody_moves_holds_a_call_no_longer_than_it_said_and_the_a
     status, headers, answer = ask(exchange, content=body(exchange, "1"))
     assert (status, answer["executions"], headers["x-sim-clock"]) == (200, [], "stood still")
     assert not parked(exchange)
-    assert (
-        ask(exchange, "GET", f"/v1/order/{answer['id']}")[2]["order"]["state"]
-        == "ORDER_STATE_PENDING_NEW"
-    )
-    exchange.clock.advance("2s")
-    assert (
-        ask(exchange, "GET", f"/v1/order/{answer['id']}")[2]["order"]["state"] == "ORDER_STATE_NEW"
-    )
+    for state in ("ORDER_STATE_PENDING_NEW", "ORDER_STATE_NEW"):
+        order = ask(exchange, "GET", f"/v1/order/{answer['id']}")[2]["order"]
+        assert order["state"] == state
+        exchange.clock.advance("2s")
 
 
 def test_autojump_jumps_to_the_outcome_and_stops_there(slow):
@@ -117,21 +86,18 @@ def test_autojump_jumps_to_the_outcome_and_stops_there(slow):
     exchange.control("PUT", "/clock", {"mode": "autojump"})
     before = exchange.now
     status, headers, answer = ask(exchange, content=body(exchange))
-    assert (status, types(answer), (exchange.now - before).total_seconds()) == (
-        200,
-        ["EXECUTION_TYPE_NEW"],
-        2,
-    )
+    waited = (exchange.now - before).total_seconds()
+    assert (status, types(answer), waited) == (200, ["EXECUTION_TYPE_NEW"], 2)
     assert "x-sim-clock" not in headers
 
 
 def test_a_client_that_hangs_up_is_forgotten_and_its_order_goes_on(slow):
     exchange, _ = slow
-    content = body(exchange).encode()
+    content = body(exchange)
     place = urlsplit(exchange.retail)
     with socket.create_connection((place.hostname, place.port)) as plug:
         head = "".join(
-            f"{name}: {value}\r\n" for name, value in signed(exchange, "POST", PATH).items()
+            f"{name}: {value}\r\n" for name, value in signed(exchange, PATH, "POST").items()
         )
         plug.sendall(
             f"POST {PATH} HTTP/1.1\r\nHost: x\r\n{head}Content-Length: {len(content)}\r\n\r\n".encode()

@@ -6,26 +6,20 @@ from __future__ import annotations
 
 import base64
 import socketserver
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from urllib.parse import urlencode
 
 import grpc
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from raw_http2 import call
 from raw_sockets import exchange_bytes, frame, request, status_of, upgrade
-from test_kyc_and_webhooks import Partner
-from test_tester_tools import bearer
 
 from sim.read.replay import replay_file
-from sim.run.loader.load import load_scenario
 from sim.testing.exchange_fixture import ServedExchange
+from tests.kit.clients import MARKETS, Partner, bearer, place, served_exchange, signed
+from tests.kit.processes import sim
 
 HTTP = ("gateway", "retail", "exchange", "auth", "control", "docs")
 READ = {
@@ -40,15 +34,12 @@ BYTES = (b"\xff", b"caf\xe9", b"\xed\xa0\x80", b"\xc0\x80", "é\N{SNOWMAN}".enco
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedExchange]:
-    journal = tmp_path_factory.mktemp("text") / "journal.ndjson"
-    exchange = ServedExchange(load_scenario("quickstart"), journal=journal)
-    yield exchange
-    exchange.close()
+def served(tmp_path_factory):
+    yield from served_exchange(tmp_path_factory)
 
 
 @pytest.fixture(autouse=True)
-def unharmed(served: ServedExchange, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+def unharmed(served, caplog):
     """Check after each test that there was no internal error and that the run continues."""
     yield
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
@@ -62,21 +53,14 @@ def address(served: ServedExchange, plane: str) -> str:
 # ---- HTTP
 
 HEADERS = (
-    b"x-participant-id: %b",
-    b"authorization: Bearer %b",
-    b"authorization: %b",
-    b"x-pm-access-key: %b",
-    b"x-pm-timestamp: %b",
-    b"x-pm-signature: %b",
-    b"content-type: %b",
-    b"poly-correlation-id: %b",
-    b"user-agent: %b",
-    b"sec-fetch-site: %b",
+    *(b"x-participant-id: %b", b"authorization: Bearer %b", b"authorization: %b"),
+    *(b"x-pm-access-key: %b", b"x-pm-timestamp: %b", b"x-pm-signature: %b", b"content-type: %b"),
+    *(b"poly-correlation-id: %b", b"user-agent: %b", b"sec-fetch-site: %b"),
 )
 
 
 @pytest.mark.parametrize("plane", HTTP)
-def test_a_header_of_odd_bytes_is_answered_like_any_other_wrong_value(served, plane: str) -> None:
+def test_a_header_of_odd_bytes_is_answered_like_any_other_wrong_value(served, plane):
     at = address(served, plane)
     for header in HEADERS:
         served.clock.advance("2s")  # the size is limited
@@ -103,7 +87,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("plane", HTTP)
-def test_what_http_does_not_allow_is_a_400_and_no_input(served, plane: str) -> None:
+def test_what_http_does_not_allow_is_a_400_and_no_input(served, plane):
     before = served.running.simulation.seq
     for name, sent in MALFORMED.items():
         answer = exchange_bytes(address(served, plane), sent)
@@ -115,7 +99,7 @@ ESCAPED = ("%ff", "%00", "%ed%a0%80", "%c0%80", "caf%E9", "%u00e9", "%", "%zz")
 
 
 @pytest.mark.parametrize("plane", HTTP)
-def test_an_escaped_byte_that_is_no_text_is_refused_as_an_unknown_name(served, plane: str) -> None:
+def test_an_escaped_byte_that_is_no_text_is_refused_as_an_unknown_name(served, plane):
     for escaped in ESCAPED:
         for target in (
             f"/v1/markets/{escaped}/book",
@@ -154,8 +138,8 @@ POSTS = {
 
 
 @pytest.mark.parametrize("plane", HTTP)
-def test_a_body_that_is_no_text_is_refused(served, plane: str) -> None:
-    pairs = (f"{name}: {value}" for name, value in bearer(served, served.firms[0]))
+def test_a_body_that_is_no_text_is_refused(served, plane):
+    pairs = (f"{name}: {value}" for name, value in bearer(served))
     credentials = tuple(pair.encode() for pair in pairs)
     for kind in (b"application/json", b"application/x-www-form-urlencoded"):
         for target in POSTS[plane]:
@@ -165,7 +149,7 @@ def test_a_body_that_is_no_text_is_refused(served, plane: str) -> None:
                 assert 400 <= status_of(answer) < 500, (target, body, answer)
 
 
-def test_the_claims_of_an_assertion_that_are_no_text_are_refused(served) -> None:
+def test_the_claims_of_an_assertion_that_are_no_text_are_refused(served):
     for claim in (b'{"iss":"\\ud800"}', b'{"iss":"\xff"}', b'{"iss":"\\u0000","sub":"\\u0000"}'):
         parts = (b'{"alg":"RS256"}', claim, b"x" * 256)
         token = b".".join(base64.urlsafe_b64encode(part).rstrip(b"=") for part in parts)
@@ -179,7 +163,7 @@ def test_the_claims_of_an_assertion_that_are_no_text_are_refused(served) -> None
         assert status_of(exchange_bytes(served.auth, sent)) in (400, 401)
 
 
-async def test_a_control_token_of_odd_bytes_is_a_401(serve) -> None:
+async def test_a_control_token_of_odd_bytes_is_a_401(serve):
     import asyncio
 
     guarded = await serve(control_token="right")
@@ -198,7 +182,7 @@ STREAM = b"/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription"
 
 
 @pytest.mark.parametrize("method", [UNARY, STREAM])
-def test_metadata_of_odd_bytes_are_credentials_that_nobody_has(served, method: bytes) -> None:
+def test_metadata_of_odd_bytes_are_credentials_that_nobody_has(served, method):
     names = (b"authorization", b"x-participant-id", b"user-agent", b"x-correlation-id")
     values = (*BYTES, b"Bearer \xff", b"a\x00b", b"a\x01b")
     for name in names:
@@ -206,8 +190,8 @@ def test_metadata_of_odd_bytes_are_credentials_that_nobody_has(served, method: b
             assert b"grpc-status\x0216" in call(served.grpc, method, [(name, value)]), (name, value)
 
 
-def test_a_string_of_a_message_that_is_no_text_is_an_invalid_argument(served) -> None:
-    metadata = [(name.encode(), value.encode()) for name, value in bearer(served, served.firms[0])]
+def test_a_string_of_a_message_that_is_no_text_is_an_invalid_argument(served):
+    metadata = [(name.encode(), value.encode()) for name, value in bearer(served)]
     for text in (b"\xff", b"\xed\xa0\x80"):
         answer = call(served.grpc, UNARY, metadata, b"\x0a%c%b" % (len(text), text))
         assert b"grpc-status\x013" in answer
@@ -225,9 +209,9 @@ def code_of_the_next_call(address: str) -> grpc.StatusCode:
     raise AssertionError("nobody listens any more")
 
 
-def test_a_path_that_is_no_text_ends_its_own_connection_only(served) -> None:
+def test_a_path_that_is_no_text_ends_its_own_connection_only(served):
     """grpcio closes its listener at such a path; the server reopens it, and streams continue."""
-    metadata = bearer(served, served.firms[0])
+    metadata = bearer(served)
     symbol = served.symbols["open"][0]
     with grpc.insecure_channel(served.grpc) as channel:
         book = channel.unary_stream(STREAM.decode())(
@@ -237,31 +221,16 @@ def test_a_path_that_is_no_text_ends_its_own_connection_only(served) -> None:
         for path in (b"/\xff/x", b"/exchange.v1.OrderBookAPI/\xed\xa0\x80"):
             assert b"grpc-status\x010" not in call(served.grpc, path)
             assert code_of_the_next_call(served.grpc) is grpc.StatusCode.UNAUTHENTICATED
-        order = {"as": "maker", "symbol": symbol, "side": "buy", "price": "0.02", "qty": "1"}
-        served.control("POST", "/orders", order)
+        place(served, symbol, "buy", "0.02")
         assert next(book)
         book.cancel()
 
 
 # ---- WebSockets
 
-MARKETS = "/v1/ws/markets"
 
-
-def signed(served: ServedExchange) -> dict[str, str]:
-    """Return the headers of an accepted handshake."""
-    key, stamp = served.api_keys[0], str(int(time.time() * 1000))
-    private = Ed25519PrivateKey.from_private_bytes(base64.b64decode(key["secret_key"])[:32])
-    signature = private.sign(f"{stamp}GET{MARKETS}".encode())
-    return {
-        "x-pm-access-key": key["key_id"],
-        "x-pm-timestamp": stamp,
-        "x-pm-signature": base64.b64encode(signature).decode(),
-    }
-
-
-def test_a_handshake_of_odd_bytes_is_a_401(served) -> None:
-    for name in ("x-pm-access-key", "x-pm-timestamp", "x-pm-signature"):
+def test_a_handshake_of_odd_bytes_is_a_401(served):
+    for name in ("X-PM-Access-Key", "X-PM-Timestamp", "X-PM-Signature"):
         for odd in BYTES:
             headers = signed(served) | {name: odd.decode("latin-1")}
             answer = exchange_bytes(served.retail, upgrade(MARKETS, headers), until=b"\r\n\r\n")
@@ -273,7 +242,7 @@ TEXT, BINARY, CLOSE = 1, 2, 8
 
 
 @pytest.mark.parametrize("odd", [b"\xff", b"\xed\xa0\x80", b'{"a":"\xff"}'])
-def test_a_text_frame_that_is_no_utf_8_closes_the_socket_with_1007(served, odd: bytes) -> None:
+def test_a_text_frame_that_is_no_utf_8_closes_the_socket_with_1007(served, odd):
     answer = exchange_bytes(served.retail, upgrade(MARKETS, signed(served)) + frame(TEXT, odd))
     assert status_of(answer) == 101
     assert b"\x88" in answer and (1007).to_bytes(2, "big") in answer
@@ -282,7 +251,7 @@ def test_a_text_frame_that_is_no_utf_8_closes_the_socket_with_1007(served, odd: 
 @pytest.mark.parametrize(
     "odd", [b"\xff", b"\x00", b'{"a":"\\ud800"}', b'{"subscribe":{"requestId":"\\u0000"}}']
 )
-def test_other_frames_of_odd_text_are_answered_and_the_socket_goes_on(served, odd: bytes) -> None:
+def test_other_frames_of_odd_text_are_answered_and_the_socket_goes_on(served, odd):
     sent = frame(BINARY, odd) + frame(CLOSE, (1000).to_bytes(2, "big"))
     answer = exchange_bytes(served.retail, upgrade(MARKETS, signed(served)) + sent)
     assert status_of(answer) == 101
@@ -319,7 +288,7 @@ def receiver(answer: bytes) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_a_receiver_that_answers_no_text_is_one_that_answers_badly(served, answer: bytes) -> None:
+def test_a_receiver_that_answers_no_text_is_one_that_answers_badly(served, answer):
     with receiver(answer) as url:
         status, body = Partner(served).register(url)
     assert status in (200, 400, 422) and isinstance(body, dict)
@@ -328,7 +297,7 @@ def test_a_receiver_that_answers_no_text_is_one_that_answers_badly(served, answe
 # ---- history and scenario afterwards
 
 
-def test_history_and_the_scenario_of_the_session_hold_whatever_clients_sent(served) -> None:
+def test_history_and_the_scenario_of_the_session_hold_whatever_clients_sent(served):
     """A body that cannot be parsed is there as text, or omitted from the scenario."""
     for seq in range(1, served.running.simulation.seq + 1):
         assert served.control("GET", f"/history/{seq}")["seq"] == seq
@@ -336,23 +305,18 @@ def test_history_and_the_scenario_of_the_session_hold_whatever_clients_sent(serv
 
 
 @pytest.mark.parametrize("verb", ["timeline", "witness", "conformance", "report", "explain"])
-def test_every_command_reads_the_journal_of_all_this(served, tmp_path: Path, verb: str) -> None:
-    pairs = (*bearer(served, served.firms[0]), ("x-participant-id", served.firms[0]["users"][0]))
+def test_every_command_reads_the_journal_of_all_this(served, tmp_path, verb):
+    pairs = (*bearer(served), ("x-participant-id", served.firms[0]["users"][0]))
     body = b'{"orderId": "NONE", "symbol": "no-such"}'  # the exchange reports what it refused
     headers = (f"{name}: {value}".encode() for name, value in pairs)
     sent = request(b"POST", b"/v1/trading/orders/cancel", *headers, body=body)
     assert status_of(exchange_bytes(served.exchange, sent)) == 404
     more = {"report": ["--out", str(tmp_path / "page.html")]}
-    said = subprocess.run(
-        [sys.executable, "-m", "sim", verb, str(served.journal), *more.get(verb, [])],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    said = sim(verb, served.journal, *more.get(verb, []))
     assert said.returncode in (0, 1) and "Traceback" not in said.stderr, said.stderr
 
 
-def test_the_journal_of_all_this_replays_to_the_same_digest(served) -> None:
+def test_the_journal_of_all_this_replays_to_the_same_digest(served):
     served.control("GET", "/health")
     simulation = served.running.simulation
     again = replay_file(served.journal).simulation

@@ -81,8 +81,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize(("sent", "status", "requests"), SHAPES.values(), ids=SHAPES)
-async def test_a_shape_has_one_reading(serve, raw_http, sent, status, requests):
-    served = await serve()
+async def test_a_shape_has_one_reading(served, raw_http, sent, status, requests):
     answer = await raw_http(served.at.retail, sent)
     assert answer.startswith(b"HTTP/1.1 %d " % status), answer[:200]
     assert len(served.sim.inputs) == requests
@@ -101,8 +100,7 @@ SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
         POST + b"Transfer-Encoding:\x0bchunked\r\n\r\n0\r\n\r\n" + SMUGGLED,
     ],
 )
-async def test_nothing_behind_an_ambiguous_request_is_a_request(serve, raw_http, sent):
-    served = await serve()
+async def test_nothing_behind_an_ambiguous_request_is_a_request(served, raw_http, sent):
     answer = await raw_http(served.at.exchange, sent)
     assert answer.count(b"HTTP/1.1 ") == 1
     assert answer.split()[1] in (b"400", b"501")

@@ -7,20 +7,18 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import urllib.request
-from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
 import yaml
 
-from sim import Simulation, load_scenario
 from sim.cli.main import main
-from sim.run.client.client import Connection, connect
+from sim.run.client.client import Connection
 from sim.server.http.interface_documents import asyncapi_of
-from sim.testing.exchange_fixture import ServedExchange
-from tests.core.test_webhook_trouble import REJECTED
+from tests.kit.bodies import APPLICATION, retail_order
+from tests.kit.desk import begin
+from tests.kit.http import call
 from tests.node_tools import binary, needs, run
 
 PARSE = """
@@ -34,19 +32,14 @@ new Parser().parse(text).then(({ document, diagnostics }) => {
 """
 
 
-def fetched(url: str) -> bytes:
-    with urllib.request.urlopen(url) as answer:
-        return bytes(answer.read())
-
-
 @pytest.fixture
-def asyncapi(exchange: ServedExchange) -> Any:
-    return json.loads(fetched(f"{exchange.docs}/asyncapi.json"))
+def asyncapi(exchange):
+    return call(f"{exchange.docs}/asyncapi.json").json()
 
 
 @needs("@asyncapi/parser")
 @pytest.mark.long
-def test_the_asyncapi_parser_reads_the_served_document(asyncapi: Any, tmp_path: Path) -> None:
+def test_the_asyncapi_parser_reads_the_served_document(asyncapi, tmp_path):
     program, document = tmp_path / "parse.cjs", tmp_path / "asyncapi.json"
     program.write_text(PARSE.replace("readFileSync(0", f"readFileSync({json.dumps(str(document))}"))
     document.write_text(json.dumps(asyncapi))
@@ -58,9 +51,7 @@ def test_the_asyncapi_parser_reads_the_served_document(asyncapi: Any, tmp_path: 
     assert set(said["operations"]) == sockets | {"send_webhook"}
 
 
-def test_asyncapi_names_the_server_that_it_comes_from(
-    asyncapi: Any, exchange: ServedExchange
-) -> None:
+def test_asyncapi_names_the_server_that_it_comes_from(asyncapi, exchange):
     retail = asyncapi["servers"]["retail"]
     assert f"http://{retail['host']}" == exchange.retail
     assert retail["protocol"] == "ws"
@@ -94,16 +85,8 @@ def sent_on(world: Connection, path: str, requests: list[dict[str, Any]]) -> lis
         for one in world.simulation.exchange.instruments.listed()
         if world.gateway.get(f"/v1/markets/{one.symbol}/book").status == 200
     )
-    for who, intent in ((key, "ORDER_INTENT_BUY_LONG"), (other, "ORDER_INTENT_BUY_SHORT")):
-        body = {
-            "marketSlug": symbol,
-            "intent": intent,
-            "type": "ORDER_TYPE_LIMIT",
-            "price": {"value": "0.5", "currency": "USD"},
-            "quantity": 1,
-            "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-        }
-        world.retail(who).post("/v1/orders", json=body)
+    for who, intent in ((key, "BUY_LONG"), (other, "BUY_SHORT")):
+        world.retail(who).post("/v1/orders", json=retail_order(symbol, intent, 50))
     world.advance("1m")
     socket.send(json.dumps({"unsubscribe": {"requestId": "0"}}).encode())
     return socket.take()
@@ -129,9 +112,7 @@ SUBSCRIPTIONS = {
         for name in ("documented", "observed")
     ],
 )
-def test_every_frame_is_one_of_the_described_messages(
-    channel: str, reading: str, asyncapi: Any, world: Connection
-) -> None:
+def test_every_frame_is_one_of_the_described_messages(channel, reading, asyncapi, world):
     requests = SUBSCRIPTIONS[channel]
     world.simulation.control("reading.set", "", {"name": reading})
     if channel == "markets":
@@ -147,20 +128,14 @@ def test_every_frame_is_one_of_the_described_messages(
 
 
 @pytest.mark.parametrize("shape", ["spec", "docs", "both"])
-def test_webhooks_are_as_described_in_every_shape(shape: str) -> None:
-    scenario = {
-        "name": "shape",
-        "extends": "quickstart",
-        "world": {"games": 0},
-        "assumptions": {"webhook.shape": shape},
-    }
-    world = connect(Simulation(load_scenario(json.dumps(scenario, indent=1))))
-    firms = {firm.name: firm for firm in world.simulation.world.parties.firms}
-    atlas = world.exchange(firms["firms/atlas"])
+def test_webhooks_are_as_described_in_every_shape(shape):
+    assumed = f"{{webhook.shape: {shape}}}"
+    world = begin("quickstart", f"world: {{games: 0}}\nassumptions: {assumed}\n")
+    atlas = world.partner
     registered = atlas.post("/v1/kyc/webhook", json={"webhook_url": "https://127.0.0.1:9/hook"})
     assert registered.json()["validated"]
     for number, result in enumerate(("approve", "reject")):
-        person = {**REJECTED, "external_id": f"person-{number}", "ssn": f"90011223{number}"}
+        person = APPLICATION | {"external_id": f"person-{number}", "ssn": f"90011223{number}"}
         person |= {"email": f"{result}@example.com", "phone_number": f"+1212555012{number}"}
         assert atlas.post("/v1/kyc/start", json=person).status == 200
     world.advance("1h")
@@ -175,10 +150,8 @@ def test_webhooks_are_as_described_in_every_shape(shape: str) -> None:
 # ---- the control plane
 
 
-def test_the_control_plane_has_an_openapi_document_whose_examples_it_takes(
-    exchange: ServedExchange,
-) -> None:
-    document = json.loads(fetched(f"{exchange.docs}/openapi/control.json"))
+def test_the_control_plane_has_an_openapi_document_whose_examples_it_takes(exchange):
+    document = call(f"{exchange.docs}/openapi/control.json").json()
     assert document["servers"] == [{"url": str(exchange.control)}]
     served = {row["call"] for row in exchange.control("GET", "/calls")["calls"]}
     described = {
@@ -186,7 +159,7 @@ def test_the_control_plane_has_an_openapi_document_whose_examples_it_takes(
         for path, verbs in document["paths"].items()
         for verb in verbs
     }
-    assert described == {re.sub(r"\*\}", "}", call) for call in served}
+    assert described == {re.sub(r"\*\}", "}", one) for one in served}
     registry = jsonschema_rs.Registry([("urn:control", document)])
     bodies = 0
     for path, verbs in document["paths"].items():
@@ -206,19 +179,19 @@ def test_the_control_plane_has_an_openapi_document_whose_examples_it_takes(
 # ---- for coding agents
 
 
-def test_llms_txt_leads_to_documents_that_are_there(exchange: ServedExchange) -> None:
-    text = fetched(f"{exchange.docs}/llms.txt").decode()
+def test_llms_txt_leads_to_documents_that_are_there(exchange):
+    text = call(f"{exchange.docs}/llms.txt").body.decode()
     assert text.startswith("# Sandbox exchange\n\n> ")
     links = re.findall(r"\]\((http[^)]+)\)", text)
     assert len(links) >= 9
     for link in links:
-        assert fetched(link)
+        assert call(link).body
     assert str(exchange.control) in text and exchange.grpc in text
     assert len(text) < 4_000
 
 
-def test_the_skill_is_served_and_has_the_head_that_agents_read(exchange: ServedExchange) -> None:
-    text = fetched(f"{exchange.docs}/skill.md").decode()
+def test_the_skill_is_served_and_has_the_head_that_agents_read(exchange):
+    text = call(f"{exchange.docs}/skill.md").body.decode()
     _, head, body = text.split("---\n", 2)
     about = yaml.safe_load(head)
     assert about["name"] == "sandbox-exchange" and len(about["description"]) < 1_024
@@ -239,7 +212,7 @@ def test_the_skill_is_served_and_has_the_head_that_agents_read(exchange: ServedE
 
 
 @needs("@bufbuild/buf")
-def test_buf_builds_and_lints_what_sim_proto_writes(tmp_path: Path) -> None:
+def test_buf_builds_and_lints_what_sim_proto_writes(tmp_path):
     assert main(["proto", str(tmp_path / "schemas")]) == 0
     for verb in ("build", "lint"):
         cache = {"BUF_CACHE_DIR": str(tmp_path / "cache")}
@@ -248,7 +221,7 @@ def test_buf_builds_and_lints_what_sim_proto_writes(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("protoc") is None, reason="protoc is not installed")
-def test_protoc_alone_compiles_it(tmp_path: Path) -> None:
+def test_protoc_alone_compiles_it(tmp_path):
     assert main(["proto", str(tmp_path)]) == 0
     names = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.proto")]
     done = run("protoc", "-I.", "--descriptor_set_out=all.binpb", *names, cwd=tmp_path)

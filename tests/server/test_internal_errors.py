@@ -10,24 +10,22 @@ import json
 import signal
 import socket
 import struct
-import urllib.request
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
 from unittest.mock import ANY
-from urllib.error import HTTPError
 
 import grpc
 import pytest
-from processes import Process
-from raw_sockets import exchange_bytes, frame, request, status_of, upgrade
-from test_hostile_text import signed
-from test_tester_tools import bearer
+from raw_sockets import connected, exchange_bytes, frame, request, status_of, upgrade
 
 from sim.kernel.journal import JournalLost, RunEnded
 from sim.read.replay import replay_file
-from sim.run.loader.load import load_scenario
 from sim.server.logs import log_failure
 from sim.testing.exchange_fixture import ServedExchange
+from tests.kit.clients import MARKETS, bearer, served_exchange, signed
+from tests.kit.http import call
+from tests.kit.processes import Process, serve
 
 # The first fill fails, in the middle of an order.
 BROKEN = """
@@ -44,34 +42,21 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.fixture
-def broken(tmp_path: Path):
+def broken(tmp_path):
     """A server whose first fill fails, and its journal."""
     journal = tmp_path / "run.ndjson"
-    arguments = ("serve", "--port-base", "0", "--clock", "manual", "--journal", str(journal))
-    served = Process(tmp_path, *arguments, program=("-c", BROKEN))
-    yield served, journal
-    with suppress(OSError):
-        served.process.kill()
-    served.process.communicate()
+    with serve(tmp_path, "--journal", str(journal), program=("-c", BROKEN)) as served:
+        yield served, journal
 
 
-def order(served: Process, party: str, side: str, price: str) -> tuple[int, dict[str, object]]:
-    body = {"as": party, "symbol": served.ready["symbols"]["open"][-1]} | {
-        "side": side,
-        "price": price,
-        "qty": "1",
-    }
-    url = served.ready["control"] + "/_sim/v1/orders"
-    try:
-        with urllib.request.urlopen(url, json.dumps(body).encode(), timeout=10) as answer:
-            return answer.status, json.load(answer)
-    except HTTPError as error:
-        return error.code, json.load(error)
+def order(served: Process, party: str, side: str, price: str) -> tuple[int, Any]:
+    symbol = served.ready["symbols"]["open"][-1]
+    body = {"as": party, "symbol": symbol, "side": side, "price": price, "qty": "1"}
+    answer = call(served.ready["control"] + "/_sim/v1/orders", body)
+    return answer.status, answer.json()
 
 
-def test_an_internal_error_stops_the_process_with_5_and_the_journal_holds_what_was_answered(
-    broken,
-) -> None:
+def test_an_internal_error_stops_the_process_with_5_and_the_journal_holds_what_was_answered(broken):
     served, journal = broken
     status, first = order(served, "maker", "buy", "0.02")
     assert status == 200
@@ -79,13 +64,8 @@ def test_an_internal_error_stops_the_process_with_5_and_the_journal_holds_what_w
     assert (status, failed) == (500, {"code": 13, "message": "internal error", "details": []})
     code, out, err = served.end()
     assert code == 5
-    assert (
-        err.rstrip()
-        .splitlines()[-1]
-        .startswith(
-            f"sim: {journal}: internal error: ZeroDivisionError: on purpose: this exchange stops."
-        )
-    )
+    error = "internal error: ZeroDivisionError: on purpose: this exchange stops."
+    assert err.rstrip().splitlines()[-1].startswith(f"sim: {journal}: {error}")
     again = replay_file(journal).simulation
     assert f"{again.seq} inputs, digest {again.digest}" in out
     assert f"sim replay {journal}" in out
@@ -99,7 +79,6 @@ UNARY = "/exchange.v1.OrderBookAPI/GetOrderBook"
 STREAM = "/exchange.v1.OrderEntryAPI/CreateOrderSubscription"
 BIDI = "/exchange.v1.MarketDataSubscriptionAPI/BiDirectionalStreamMarketData"
 DOWNLOAD = "/exchange.v1.ReportAPI/DownloadOrders"
-MARKETS = "/v1/ws/markets"
 PLAIN = {"code": 13, "message": "internal error", "details": []}
 
 
@@ -131,6 +110,16 @@ def grpc_call(kind: str, method: str):
     return call
 
 
+@contextmanager
+def upgraded(served: ServedExchange) -> Iterator[socket.socket]:
+    """The connection of an open WebSocket."""
+    with connected(served.retail) as connection:
+        connection.sendall(upgrade(MARKETS, signed(served)))
+        while b"\r\n\r\n" not in connection.recv(1 << 16):
+            pass
+        yield connection
+
+
 def handshake(served: ServedExchange) -> None:
     answer = exchange_bytes(served.retail, upgrade(MARKETS, {}))
     assert status_of(answer) == 500
@@ -152,11 +141,8 @@ SEEN = {
 
 
 @pytest.fixture(scope="module")
-def origin(tmp_path_factory: pytest.TempPathFactory):
-    journal = tmp_path_factory.mktemp("broken") / "journal.ndjson"
-    exchange = ServedExchange(load_scenario("quickstart"), journal=journal)
-    yield exchange
-    exchange.close()
+def origin(tmp_path_factory):
+    yield from served_exchange(tmp_path_factory)
 
 
 def fail(*_: object) -> None:
@@ -179,9 +165,7 @@ def break_at(served: ServedExchange, part: str) -> None:
 
 
 @pytest.mark.parametrize("surface", SEEN)
-def test_a_client_sees_a_plain_error_and_so_does_everybody_after_it(
-    origin, surface, caplog
-) -> None:
+def test_a_client_sees_a_plain_error_and_so_does_everybody_after_it(origin, surface, caplog):
     served = origin.fork()
     simulation = served.running.simulation
     before = (simulation.seq, simulation.digest)
@@ -189,25 +173,21 @@ def test_a_client_sees_a_plain_error_and_so_does_everybody_after_it(
     SEEN[surface](served)
     assert [record.exc_info[1] for record in caplog.records] == [simulation.ended]
     caplog.clear()
-    for call in SEEN.values():
-        call(served)
+    for seen in SEEN.values():
+        seen(served)
     assert not caplog.records
     again = replay_file(served.journal).simulation
     assert (again.seq, again.digest) == before
 
 
-def test_streams_end_and_a_frame_that_fails_closes_its_socket_with_1011(origin) -> None:
+def test_streams_end_and_a_frame_that_fails_closes_its_socket_with_1011(origin):
     served = origin.fork()
-    metadata = bearer(served, served.firms[0])
+    metadata = bearer(served)
     with grpc.insecure_channel(served.grpc) as channel:
         stream = channel.unary_stream(STREAM)(b"", metadata=metadata)
         next(stream)
         before = served.running.simulation.seq + 1  # the handshake below
-        host, _, port = served.retail.removeprefix("http://").partition(":")
-        with socket.create_connection((host, int(port)), 10) as connection:
-            connection.sendall(upgrade(MARKETS, signed(served)))
-            while b"\r\n\r\n" not in connection.recv(1 << 16):
-                pass
+        with upgraded(served) as connection:
             break_at(served, "_dispatch")
             connection.sendall(frame(1, b"{}"))
             closed = b""
@@ -231,24 +211,18 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.fixture
-def limited(tmp_path: Path):
+def limited(tmp_path):
     """Starts a server that may have only so much of something."""
-    started = []
+    with ExitStack() as started:
 
-    def start(name: str, number: int) -> Process:
-        program = ("-c", LIMITED.format(name=name, number=number))
-        arguments = ("serve", "--port-base", "0", "--clock", "manual", "--quiet")
-        started.append(Process(tmp_path, *arguments, program=program))
-        return started[-1]
+        def start(name: str, number: int) -> Process:
+            program = ("-c", LIMITED.format(name=name, number=number))
+            return started.enter_context(serve(tmp_path, "--quiet", program=program))
 
-    yield start
-    for served in started:
-        with suppress(OSError):
-            served.process.kill()
-        served.process.communicate()
+        yield start
 
 
-def test_without_a_journal_of_its_own_too_it_stops_when_the_disk_is_full(limited) -> None:
+def test_without_a_journal_of_its_own_too_it_stops_when_the_disk_is_full(limited):
     served = limited("FSIZE", 100_000)
     connection = http.client.HTTPConnection(served.ready["control"].removeprefix("http://"))
     status = 200
@@ -268,9 +242,7 @@ def test_without_a_journal_of_its_own_too_it_stops_when_the_disk_is_full(limited
     assert "Traceback" not in err
 
 
-def test_a_fork_for_which_there_are_no_descriptors_is_refused_and_the_process_goes_on(
-    limited,
-) -> None:
+def test_a_fork_for_which_there_are_no_descriptors_is_refused_and_the_process_goes_on(limited):
     served = limited("NOFILE", 60)
     connection = http.client.HTTPConnection(served.ready["control"].removeprefix("http://"))
     for _ in range(20):
@@ -291,11 +263,10 @@ def test_a_fork_for_which_there_are_no_descriptors_is_refused_and_the_process_go
 # ---- clients that leave
 
 
-def test_a_client_that_has_sent_everything_still_gets_its_answers(origin) -> None:
+def test_a_client_that_has_sent_everything_still_gets_its_answers(origin):
     for surface, target in (("gateway", b"/v1/health"), ("control", b"/_sim/v1/clock")):
-        host, _, port = origin.ready[surface].removeprefix("http://").partition(":")
         for last in (b"connection: close", b"x: y"):
-            with socket.create_connection((host, int(port)), 10) as connection:
+            with connected(origin.ready[surface]) as connection:
                 connection.sendall(
                     b"GET %b HTTP/1.1\r\nHost: localhost\r\n%b\r\n\r\n" % (target, last)
                 )
@@ -304,13 +275,9 @@ def test_a_client_that_has_sent_everything_still_gets_its_answers(origin) -> Non
             assert status_of(received) == 200
 
 
-def test_a_socket_client_that_leaves_amid_its_pings_is_no_error(origin, caplog) -> None:
-    host, _, port = origin.retail.removeprefix("http://").partition(":")
+def test_a_socket_client_that_leaves_amid_its_pings_is_no_error(origin, caplog):
     for _ in range(20):
-        with socket.create_connection((host, int(port)), 10) as connection:
-            connection.sendall(upgrade(MARKETS, signed(origin)))
-            while b"\r\n\r\n" not in connection.recv(1 << 16):
-                pass
+        with upgraded(origin) as connection:
             connection.sendall(frame(9, b"ping") * 50)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     origin.clock.advance("1s")
@@ -329,9 +296,7 @@ def test_a_socket_client_that_leaves_amid_its_pings_is_no_error(origin, caplog) 
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
-def test_only_what_may_be_a_bug_is_logged_with_a_traceback(
-    caplog: pytest.LogCaptureFixture, error: Exception, says: str, traced: bool
-) -> None:
+def test_only_what_may_be_a_bug_is_logged_with_a_traceback(caplog, error, says, traced):
     log_failure(error, "a call failed: %s", "Insert")
     assert [record.getMessage() for record in caplog.records] == ([ANY] if says else [])
     for record in caplog.records:

@@ -5,26 +5,21 @@ port, because clients differ in what they take `localhost` for.
 from __future__ import annotations
 
 import errno
-import json
-import signal
 import socket
-import ssl
 import subprocess
-import urllib.request
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
-from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 import grpc
 import pytest
-from processes import Process
 
 from sim.cli.main import main
 from sim.evidence.recording.files import PLANES
 from sim.server.listeners import SURFACES
 from sim.server.platforms import has_ipv6_loopback
+from tests.kit.http import status
+from tests.kit.processes import Process, serve
 from tests.node_tools import needs
 
 needs_ipv6 = pytest.mark.skipif(not has_ipv6_loopback(), reason="this machine has no ::1")
@@ -46,25 +41,14 @@ Start = Callable[..., Process]
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+def served(tmp_path_factory):
     """An exchange on free ports whose clock no test moves."""
-    folder = tmp_path_factory.mktemp("served")
-    process = Process(folder, "serve", "--port-base", "0", "--clock", "manual")
-    yield process
-    process.end(signal.SIGINT)
+    with serve(tmp_path_factory.mktemp("served")) as process:
+        yield process
 
 
 def port_of(address: str) -> int:
     return int(address.rpartition(":")[2])
-
-
-def status(url: str) -> int:
-    try:
-        with urllib.request.urlopen(url, timeout=10) as answer:
-            return int(answer.status)
-    except HTTPError as refused:
-        refused.read()
-        return refused.code
 
 
 def is_serving(address: str) -> bool:
@@ -86,29 +70,25 @@ def both_answer(ready: dict[str, Any]) -> None:
 
 
 @needs_ipv6
-def test_every_listener_answers_on_both_addresses(served: Process) -> None:
+def test_every_listener_answers_on_both_addresses(served):
     both_answer(served.ready)
 
 
 @pytest.mark.long
 @needs_ipv6
-def test_so_does_a_listener_on_the_name_and_one_with_a_certificate(
-    start: Start, tmp_path: Path
-) -> None:
+def test_so_does_a_listener_on_the_name_and_one_with_a_certificate(start, tmp_path):
     ready = start("serve", "--port-base", "0", "--host", "localhost").ready
     assert ready["gateway"].startswith("http://localhost:")
     both_answer(ready)
     ready = start("serve", "--port-base", "0", "--tls", str(tmp_path / "tls")).ready
-    context = ssl.create_default_context(cafile=ready["tls_ca"])
     for here in ("127.0.0.1", "[::1]", "localhost"):
         url = f"https://{here}:{port_of(ready['gateway'])}/v1/health"
-        with urllib.request.urlopen(url, timeout=10, context=context) as answer:
-            assert answer.status == 200
+        assert status(url, ca=ready["tls_ca"]) == 200
 
 
 @needs_ipv6
 @needs()
-def test_a_fetch_of_node_to_localhost_arrives(served: Process) -> None:
+def test_a_fetch_of_node_to_localhost_arrives(served):
     """With ::1 first, as Node has it from the machine, and no second try by the other family."""
     script = f"""
         const answer = await fetch("http://localhost:{port_of(served.ready["gateway"])}/v1/health");
@@ -121,11 +101,9 @@ def test_a_fetch_of_node_to_localhost_arrives(served: Process) -> None:
 
 
 @needs_ipv6
-def test_in_a_world_beside_a_client_is_the_same_one_by_either_address(served: Process) -> None:
+def test_in_a_world_beside_a_client_is_the_same_one_by_either_address(served):
     """A limit for each address does not double because `localhost` has two."""
-    request = urllib.request.Request(f"{served.ready['control']}/_sim/v1/fork", b"{}")
-    with urllib.request.urlopen(request) as answer:
-        beside = json.load(answer)
+    beside = served.control("POST", "/fork", {})
     both_answer(beside)
     port, path = port_of(beside["gateway"]), "/v1/markets?limit=1"
     answers = [
@@ -136,9 +114,7 @@ def test_in_a_world_beside_a_client_is_the_same_one_by_either_address(served: Pr
 
 
 @needs_ipv6
-def test_a_recorder_answers_on_both_addresses(
-    served: Process, start: Start, tmp_path: Path
-) -> None:
+def test_a_recorder_answers_on_both_addresses(served, start, tmp_path):
     upstream = [f"--{plane}={served.ready[plane]}" for plane in PLANES]
     file = tmp_path / "session.ndjson"
     recorder = start("record", "--to", str(file), "--port-base", "0", *upstream)
@@ -149,9 +125,7 @@ def test_a_recorder_answers_on_both_addresses(
 
 
 @needs_ipv6
-def test_a_port_that_somebody_has_on_the_other_address_is_taken(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_port_that_somebody_has_on_the_other_address_is_taken(capsys):
     with socket.create_server(("::1", 0), family=socket.AF_INET6) as other:
         port = other.getsockname()[1]
         assert main(["serve", "--port-base", str(port)]) == 4
@@ -159,7 +133,7 @@ def test_a_port_that_somebody_has_on_the_other_address_is_taken(
     assert f"cannot listen on [::1]:{port} (gateway)" in told
 
 
-def test_a_machine_without_ipv6_serves_and_says_so(start: Start) -> None:
+def test_a_machine_without_ipv6_serves_and_says_so(start):
     served = start("serve", "--port-base", "0", program=("-c", WITHOUT))
     assert served.ready["listens_on"] == ["127.0.0.1"]
     for surface in SURFACES:
@@ -178,7 +152,7 @@ def test_a_machine_without_ipv6_serves_and_says_so(start: Start) -> None:
 
 
 @needs_ipv6
-def test_another_address_is_listened_on_alone(start: Start) -> None:
+def test_another_address_is_listened_on_alone(start):
     ready = start("serve", "--port-base", "0", "--host", "::1").ready
     assert ready["listens_on"] == ["::1"]
     url = urlsplit(ready["gateway"])

@@ -5,12 +5,11 @@ clients: the process stops as documented or answers again, and nothing acknowled
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 
 import pytest
 
-from tools.soak.kills import SURFACES
+from tools.soak.load import SURFACES
 from tools.soak.trouble import TROUBLES, trouble_round
 
 SURFACE_OF = dict(zip(TROUBLES, 2 * tuple(SURFACES), strict=False))
@@ -18,7 +17,7 @@ SURFACE_OF = dict(zip(TROUBLES, 2 * tuple(SURFACES), strict=False))
 
 @pytest.mark.parametrize("trouble", TROUBLES)
 @pytest.mark.long
-def test_orders_taken_before_and_after_the_trouble_are_held(tmp_path: Path, trouble: str) -> None:
+def test_orders_taken_before_and_after_the_trouble_are_held(tmp_path, trouble):
     done = trouble_round(trouble, SURFACE_OF[trouble], tmp_path, Random(5))
     assert done.acknowledged and not done.lost
     assert (done.after >= 5) is (done.code is None)

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import urllib.error
-import urllib.request
 
 import pytest
 
@@ -15,12 +13,13 @@ from sim.run.loader.load import load_submitted
 from sim.server.control.routes import ROUTES
 from sim.world.format.value_types import PROBLEMS_MAX
 from sim.world.format.yaml_tree import ScenarioError
+from tests.kit.http import call
 
 KEYS = {f"unheard_of_{number}": number for number in range(4_000)}
 
 
 @pytest.fixture
-def searches(monkeypatch) -> list[str]:
+def searches(monkeypatch):
     """The names for which a nearest one was looked for."""
     names: list[str] = []
     real = difflib.get_close_matches
@@ -33,13 +32,9 @@ def searches(monkeypatch) -> list[str]:
     return names
 
 
-def post(address: str, body: object) -> tuple[int, dict]:
-    request = urllib.request.Request(address, json.dumps(body).encode(), method="POST")
-    try:
-        with urllib.request.urlopen(request) as answer:
-            return answer.status, json.load(answer)
-    except urllib.error.HTTPError as refused:
-        return refused.code, json.load(refused)
+def answered(address: str, body: object) -> tuple[int, dict]:
+    answer = call(address, body, verb="POST")
+    return answer.status, answer.json()
 
 
 POSTS = [endpoint.route.path for endpoint in ROUTES if endpoint.route.verb == "POST"]
@@ -61,7 +56,7 @@ def test_no_call_of_the_control_plane_searches_without_end(exchange, searches, b
     for path in POSTS:
         del searches[:]
         parts = path.replace("{", "").replace("}", "").replace("*", "")
-        status, answer = post(f"{exchange.control}/_sim/v1{parts}", body)
+        status, answer = answered(f"{exchange.control}/_sim/v1{parts}", body)
         if "snapshots" not in path:
             assert 400 <= status < 500, (path, answer)
         assert len(searches) <= 50, path
@@ -71,13 +66,13 @@ def test_no_call_of_the_control_plane_searches_without_end(exchange, searches, b
 
 def test_more_values_than_an_entry_takes_are_refused(exchange):
     for body in ({"act": {"x": [0] * 200_000}}, {"match": [[]] * 200_000, "act": {}}):
-        status, answer = post(f"{exchange.control}/_sim/v1/faults", body)
+        status, answer = answered(f"{exchange.control}/_sim/v1/faults", body)
         assert status == 400, answer
     deep: dict = {}
     for _ in range(90):
         deep = {"x": deep}
-    assert post(f"{exchange.control}/_sim/v1/faults", {"act": deep})[0] == 400
-    status, answer = post(f"{exchange.control}/_sim/v1/faults", {"act": {"x": "y" * (1 << 20)}})
+    assert call(f"{exchange.control}/_sim/v1/faults", {"act": deep}).status == 400
+    status, answer = answered(f"{exchange.control}/_sim/v1/faults", {"act": {"x": "y" * (1 << 20)}})
     assert (status, "bytes" in answer["message"]) == (413, True)
 
 
@@ -105,10 +100,9 @@ def test_a_large_scenario_is_read_beside_the_others(exchange):
 
     text = "name: x\nsteps:\n" + "- {call: GetHealth, expect: {status: 418}}\n" * 20_001
     with ThreadPoolExecutor(1) as pool:
-        reading = pool.submit(post, f"{exchange.control}/_sim/v1/worlds", {"scenario": text})
+        reading = pool.submit(call, f"{exchange.control}/_sim/v1/worlds", {"scenario": text})
         answers = 0
         while not reading.done():
-            with urllib.request.urlopen(f"{exchange.control}/_sim/v1/health") as health:
-                answers += health.status == 200
-        assert reading.result()[0] == 400
+            answers += call(f"{exchange.control}/_sim/v1/health").status == 200
+        assert reading.result().status == 400
     assert answers > 3

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -18,22 +17,24 @@ from polymarket_us.resource import APIResource, AsyncAPIResource
 from polymarket_us.websocket import MarketsWebSocket, PrivateWebSocket
 from sdk_types import check
 
+from tests.kit.bodies import retail_order, usd
+from tests.kit.clients import accounts_keys, list_market, sdk
+
 MARKET = "aec-test-sdk"
-GTC = "TIME_IN_FORCE_GOOD_TILL_CANCEL"
 
 
-def usd(value: str) -> dict[str, str]:
-    return {"value": value, "currency": "USD"}
+def terms(intent: str, price: str, quantity: float, **more: Any) -> dict[str, Any]:
+    """An order, whose price may be between two cents."""
+    return retail_order(MARKET, intent, 0, quantity, price=usd(price), **more)
 
 
 class Client:
     """One of the two clients, called the same way: `client("orders.create", {...})`."""
 
-    def __init__(self, kind: str, **settings: Any) -> None:
+    def __init__(self, kind: str, exchange: Any, key: dict[str, str]) -> None:
         self._runner = asyncio.Runner() if kind == "async" else None
-        self._client: Any = (AsyncPolymarketUS if self._runner else PolymarketUS)(
-            max_retries=0, **settings
-        )
+        client = AsyncPolymarketUS if self._runner else PolymarketUS
+        self._client = sdk(exchange, key, client, max_retries=0)
 
     def __call__(self, method: str, *given: Any) -> Any:
         resource, name = method.split(".")
@@ -55,26 +56,8 @@ class OrderService:
 
     def __init__(self, exchange: Any, kind: str) -> None:
         self.exchange = exchange
-        terms = {
-            "symbol": MARKET,
-            "state": "OPEN",
-            "tick_size": "0.005",
-            "fractional_qty_scale": 100,
-            "start": "2026-09-01",
-            "expiration": "2026-10-01",
-        }
-        exchange.control("POST", "/instruments", terms)
-        keys = list({key["account"]: key for key in exchange.api_keys}.values())[:2]
-        self.clients = [
-            Client(
-                kind,
-                key_id=key["key_id"],
-                secret_key=key["secret_key"],
-                gateway_base_url=exchange.gateway,
-                api_base_url=exchange.retail,
-            )
-            for key in keys
-        ]
+        list_market(exchange, MARKET, start="2026-09-01", expiration="2026-10-01")
+        self.clients = [Client(kind, exchange, key) for key in accounts_keys(exchange)]
         self.ann, self.bob = self.clients
 
     def breathe(self) -> None:
@@ -82,24 +65,12 @@ class OrderService:
         self.exchange.clock.advance("1s")
 
     def order(self, client: Client, intent: str, price: str, quantity: float, **more: Any) -> Any:
-        return client(
-            "orders.create",
-            {
-                "marketSlug": MARKET,
-                "intent": f"ORDER_INTENT_{intent}",
-                "type": "ORDER_TYPE_LIMIT",
-                "price": usd(price),
-                "quantity": quantity,
-                "tif": GTC,
-                "synchronousExecution": True,
-                "maxBlockTime": "5",
-                **more,
-            },
-        )
+        waits = {"synchronousExecution": True, "maxBlockTime": "5", **more}
+        return client("orders.create", terms(intent, price, quantity, **waits))
 
 
 @pytest.fixture(params=["blocking", "async", "blocking-observed"])
-def order_service(request: pytest.FixtureRequest, exchange: Any) -> Iterator[OrderService]:
+def order_service(request, exchange):
     kind, _, reading = request.param.partition("-")
     if reading:
         exchange.control("PUT", "/reading", {"name": reading})
@@ -110,41 +81,20 @@ def order_service(request: pytest.FixtureRequest, exchange: Any) -> Iterator[Ord
 
 
 @pytest.mark.spec("S4.2-10", "S4.2-4", "S4.2-11", "S4.2-12", "S5.2-1", "S2.8-1")
-def test_an_order_is_previewed_placed_read_modified_and_canceled(
-    order_service: OrderService,
-) -> None:
+def test_an_order_is_previewed_placed_read_modified_and_canceled(order_service):
     ann = order_service.ann
-    request = {
-        "marketSlug": MARKET,
-        "intent": "ORDER_INTENT_BUY_LONG",
-        "type": "ORDER_TYPE_LIMIT",
-        "price": usd("0.455"),
-        "quantity": 2.5,
-        "tif": GTC,
-    }
-    assert ann("orders.preview", {"request": request})["order"]["state"] == (
-        "ORDER_STATE_PENDING_NEW"
-    )
+    request = terms("BUY_LONG", "0.455", 2.5)
+    preview = ann("orders.preview", {"request": request})["order"]
+    assert preview["state"] == "ORDER_STATE_PENDING_NEW"
     placed = ann("orders.create", request)
     assert placed["executions"] == []
     order = ann("orders.retrieve", placed["id"])["order"]
-    assert (order["price"], order["quantity"], order["state"], order["marketMetadata"]["slug"]) == (
-        usd("0.455"),
-        2.5,
-        "ORDER_STATE_NEW",
-        MARKET,
-    )
-    assert [one["id"] for one in ann("orders.list", {"slugs": [MARKET]})["orders"]] == [
-        placed["id"]
-    ]
-    assert (
-        ann(
-            "orders.modify",
-            placed["id"],
-            {"marketSlug": MARKET, "price": usd("0.46"), "quantity": 3},
-        )
-        is None
-    )
+    assert (order["price"], order["quantity"]) == (usd("0.455"), 2.5)
+    assert (order["state"], order["marketMetadata"]["slug"]) == ("ORDER_STATE_NEW", MARKET)
+    (open_order,) = ann("orders.list", {"slugs": [MARKET]})["orders"]
+    assert open_order["id"] == placed["id"]
+    changes = {"marketSlug": MARKET, "price": usd("0.46"), "quantity": 3}
+    assert ann("orders.modify", placed["id"], changes) is None
     (changed,) = ann("orders.list")["orders"]
     assert (changed["price"], changed["quantity"]) == (usd("0.46"), 3)
     assert ann("orders.cancel", placed["id"], {"marketSlug": MARKET}) is None
@@ -152,55 +102,33 @@ def test_an_order_is_previewed_placed_read_modified_and_canceled(
 
 
 @pytest.mark.spec("S4.2-13")
-def test_batches_and_cancel_all(order_service: OrderService) -> None:
+def test_batches_and_cancel_all(order_service):
     ann = order_service.ann
-    entry = {
-        "marketSlug": MARKET,
-        "intent": "ORDER_INTENT_BUY_LONG",
-        "type": "ORDER_TYPE_LIMIT",
-        "price": usd("0.40"),
-        "quantity": 1,
-        "tif": GTC,
-    }
-    ids = ann("orders.create_many", {"orders": [entry, entry, entry]})["createdOrderIds"]
-    assert (
-        ann(
-            "orders.modify_many",
-            {"orders": [{"orderId": ids[0], "marketSlug": MARKET, "quantity": 2}]},
-        )["modifiedOrderIds"]
-        == ids[:1]
-    )
-    assert (
-        ann("orders.cancel_many", {"orders": [{"orderId": ids[0], "marketSlug": MARKET}]})[
-            "canceledOrderIds"
-        ]
-        == ids[:1]
-    )
-    assert sorted(ann("orders.cancel_all", {"slugs": [MARKET]})["canceledOrderIds"]) == sorted(
-        ids[1:]
-    )
+    orders = {"orders": [terms("BUY_LONG", "0.40", 1)] * 3}
+    ids = ann("orders.create_many", orders)["createdOrderIds"]
+    first = {"orderId": ids[0], "marketSlug": MARKET}
+    modified = ann("orders.modify_many", {"orders": [{**first, "quantity": 2}]})
+    assert modified["modifiedOrderIds"] == ids[:1]
+    assert ann("orders.cancel_many", {"orders": [first]})["canceledOrderIds"] == ids[:1]
+    canceled = ann("orders.cancel_all", {"slugs": [MARKET]})["canceledOrderIds"]
+    assert sorted(canceled) == sorted(ids[1:])
     assert ann("orders.cancel_all")["canceledOrderIds"] == []
 
 
 @pytest.mark.spec("S4.2-5", "S4.2-6", "S4.2-7", "S2.8-3", "S2.8-4")
-def test_a_trade_reaches_positions_activities_and_balances_and_is_closed_again(
-    order_service: OrderService,
-) -> None:
+def test_a_trade_reaches_positions_activities_and_balances_and_is_closed_again(order_service):
     ann, bob = order_service.ann, order_service.bob
     opening = ann("account.balances")["balances"][0]["currentBalance"]
     order_service.order(bob, "SELL_LONG", "0.50", 4.25)
     filled = order_service.order(ann, "BUY_LONG", "0.50", 4.25)
-    assert [one["type"] for one in filled["executions"]] == [
-        "EXECUTION_TYPE_NEW",
-        "EXECUTION_TYPE_FILL",
-    ]
+    kinds = [one["type"] for one in filled["executions"]]
+    assert kinds == ["EXECUTION_TYPE_NEW", "EXECUTION_TYPE_FILL"]
     fee = float(filled["executions"][-1]["commissionNotionalCollected"]["value"])
     position = ann("portfolio.positions", {"market": MARKET})["positions"][MARKET]
     assert (position["netPositionDecimal"], position["baseCost"]) == ("4.2500", usd("2.1250"))
     assert float(position["cost"]["value"]) == pytest.approx(2.125 + fee, abs=0.005)
-    (trade,) = ann("portfolio.activities", {"limit": 1, "types": ["ACTIVITY_TYPE_TRADE"]})[
-        "activities"
-    ]
+    trades = {"limit": 1, "types": ["ACTIVITY_TYPE_TRADE"]}
+    (trade,) = ann("portfolio.activities", trades)["activities"]
     assert trade["trade"]["qtyDecimal"] == "4.2500"
     money = ann("account.balances")["balances"][0]
     assert money["currentBalance"] == pytest.approx(opening - 2.125 - fee)
@@ -212,15 +140,13 @@ def test_a_trade_reaches_positions_activities_and_balances_and_is_closed_again(
 
 
 @pytest.mark.spec("S4.2-8", "S4.2-9", "S4.1-9", "S4.1-11", "S5.3-1")
-def test_markets_books_and_settlements_are_read_without_a_key(order_service: OrderService) -> None:
+def test_markets_books_and_settlements_are_read_without_a_key(order_service):
     order_service.order(order_service.bob, "SELL_LONG", "0.60", 5)
     ann = order_service.ann
     market = ann("markets.retrieve_by_slug", MARKET)["market"]
     assert ann("markets.retrieve", int(market["id"]))["market"] == market
-    assert [
-        one["slug"]
-        for one in ann("markets.list", {"slug": [MARKET], "active": True, "limit": 5})["markets"]
-    ] == [MARKET]
+    (listed,) = ann("markets.list", {"slug": [MARKET], "active": True, "limit": 5})["markets"]
+    assert listed["slug"] == MARKET
     book = ann("markets.book", MARKET)["marketData"]
     assert (book["bids"], book["offers"]) == ([], [{"px": usd("0.6000"), "qty": "5.0000"}])
     assert "longQuote" not in ann("markets.bbo", MARKET)["marketData"]  # one side alone quotes
@@ -233,7 +159,7 @@ def test_markets_books_and_settlements_are_read_without_a_key(order_service: Ord
 
 
 @pytest.mark.spec("S4.1-10")
-def test_events_series_sports_and_search(order_service: OrderService) -> None:
+def test_events_series_sports_and_search(order_service):
     ann = order_service.ann
     events = ann("events.list", {"limit": 3, "active": True})["events"]
     assert 0 < len(events) <= 3
@@ -251,7 +177,7 @@ def test_events_series_sports_and_search(order_service: OrderService) -> None:
     assert teams
 
 
-def test_errors_arrive_as_the_clients_own(order_service: OrderService) -> None:
+def test_errors_arrive_as_the_clients_own(order_service):
     ann = order_service.ann
     with pytest.raises(BadRequestError):
         ann("orders.create", {"marketSlug": MARKET})
@@ -267,21 +193,14 @@ def test_errors_arrive_as_the_clients_own(order_service: OrderService) -> None:
             ann("account.balances")
 
 
-def test_a_wrong_secret_is_not_let_in(exchange: Any) -> None:
+def test_a_wrong_secret_is_not_let_in(exchange):
     one, other = exchange.api_keys[:2]
-    client = PolymarketUS(
-        key_id=one["key_id"],
-        secret_key=other["secret_key"],
-        gateway_base_url=exchange.gateway,
-        api_base_url=exchange.retail,
-        max_retries=0,
-    )
-    with pytest.raises(AuthenticationError):
+    wrong = one | {"secret_key": other["secret_key"]}
+    with sdk(exchange, wrong, max_retries=0) as client, pytest.raises(AuthenticationError):
         client.account.balances()
-    client.close()
 
 
-def test_every_public_method_is_called_in_these_tests() -> None:
+def test_every_public_method_is_called_in_these_tests():
     client, asynchronous = PolymarketUS(), AsyncPolymarketUS()
     called = set(re.findall(r'"([a-z]+\.[a-z_]+)"', Path(__file__).read_text()))
     for kind, one in ((APIResource, client), (AsyncAPIResource, asynchronous)):

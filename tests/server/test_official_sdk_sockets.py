@@ -5,7 +5,6 @@ exchange: every method, from either client.
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -15,8 +14,10 @@ from polymarket_us.websocket import types
 from sdk_types import check
 from websockets.exceptions import InvalidStatus
 
+from tests.kit.bodies import retail_order, usd
+from tests.kit.clients import list_market, place, sdk
+
 MARKET, OTHER = "aec-test-socket", "aec-test-other"
-GTC = "TIME_IN_FORCE_GOOD_TILL_CANCEL"
 
 # The event the client emits for a frame, and the type it declares for it.
 EVENTS = {
@@ -59,38 +60,19 @@ class Floor:
     def __init__(self, exchange: Any, client: Any) -> None:
         self.exchange, self.client = exchange, client
         for symbol in (MARKET, OTHER):
-            exchange.control(
-                "POST",
-                "/instruments",
-                {
-                    "symbol": symbol,
-                    "state": "OPEN",
-                    "tick_size": "0.005",
-                    "fractional_qty_scale": 100,
-                },
-            )
+            list_market(exchange, symbol)
 
     async def buy(self, price: str, quantity: float, symbol: str = MARKET) -> None:
         """The client's own order."""
-        order = {
-            "marketSlug": symbol,
-            "intent": "ORDER_INTENT_BUY_LONG",
-            "type": "ORDER_TYPE_LIMIT",
-            "tif": GTC,
-            "quantity": quantity,
-        }
-        placed = self.client.orders.create({**order, "price": {"value": price, "currency": "USD"}})
+        order = retail_order(symbol, "BUY_LONG", 0, quantity, price=usd(price))
+        placed = self.client.orders.create(order)
         if inspect.isawaitable(placed):
             await placed
 
     def order(
         self, side: str, price: str, qty: str, symbol: str = MARKET, by: str = "maker"
     ) -> Any:
-        return self.exchange.control(
-            "POST",
-            "/orders",
-            {"as": by, "symbol": symbol, "side": side, "price": price, "qty": qty, "tif": "GTC"},
-        )
+        return place(self.exchange, symbol, side, price, qty, by, tif="GTC")
 
 
 @pytest.fixture(
@@ -101,16 +83,10 @@ class Floor:
     ],
     ids=lambda one: f"{one[0].__name__}-{one[1]}",
 )
-async def floor(request: pytest.FixtureRequest, exchange: Any) -> AsyncIterator[Floor]:
+async def floor(request, exchange):
     kind, reading = request.param
     exchange.control("PUT", "/reading", {"name": reading})
-    key = exchange.api_keys[0]
-    client = kind(
-        key_id=key["key_id"],
-        secret_key=key["secret_key"],
-        gateway_base_url=exchange.gateway,
-        api_base_url=exchange.retail,
-    )
+    client = sdk(exchange, kind=kind)
     yield Floor(exchange, client)
     closed = client.close()
     if closed is not None:
@@ -118,7 +94,7 @@ async def floor(request: pytest.FixtureRequest, exchange: Any) -> AsyncIterator[
 
 
 @pytest.mark.spec("S4.2-15")
-async def test_books_best_prices_and_trades_arrive_under_their_request(floor: Floor) -> None:
+async def test_books_best_prices_and_trades_arrive_under_their_request(floor):
     floor.order("buy", "0.45", "10")
     socket = floor.client.ws.markets()
     heard = Heard(socket)
@@ -132,25 +108,16 @@ async def test_books_best_prices_and_trades_arrive_under_their_request(floor: Fl
     await socket.subscribe_trades("tape", [MARKET])
     await until(lambda: len(heard["market_data"]) == 1 and len(heard["market_data_lite"]) == 2)
     first = heard["market_data"][0]
-    assert (first["requestId"], first["subscriptionType"]) == (
-        "book",
-        "SUBSCRIPTION_TYPE_MARKET_DATA",
-    )
-    assert first["marketData"]["bids"] == [
-        {"px": {"value": "0.4500", "currency": "USD"}, "qty": "10.0000"}
-    ]
-    assert [one["marketDataLite"]["marketSlug"] for one in heard["market_data_lite"]] == [
-        MARKET,
-        OTHER,
-    ]
+    assert first["requestId"] == "book"
+    assert first["subscriptionType"] == "SUBSCRIPTION_TYPE_MARKET_DATA"
+    assert first["marketData"]["bids"] == [{"px": usd("0.4500"), "qty": "10.0000"}]
+    lite = [one["marketDataLite"]["marketSlug"] for one in heard["market_data_lite"]]
+    assert lite == [MARKET, OTHER]
     floor.order("sell", "0.45", "4", by="taker")
     await until(lambda: len(heard["trade"]) == 1 and len(heard["market_data"]) == 2)
     trade = heard["trade"][0]["trade"]
-    assert (trade["marketSlug"], trade["price"]["value"], trade["quantity"]["value"]) == (
-        MARKET,
-        "0.45",
-        "4",
-    )
+    shown = (trade["marketSlug"], trade["price"]["value"], trade["quantity"]["value"])
+    assert shown == (MARKET, "0.45", "4")
     # and nobody's name
     assert set(trade) == {"marketSlug", "price", "quantity", "tradeTime", "maker", "taker"}
     await socket.unsubscribe("book")
@@ -165,7 +132,7 @@ async def test_books_best_prices_and_trades_arrive_under_their_request(floor: Fl
 
 
 @pytest.mark.spec("S4.2-14")
-async def test_orders_positions_and_balances_of_the_key_arrive_in_order(floor: Floor) -> None:
+async def test_orders_positions_and_balances_of_the_key_arrive_in_order(floor):
     await floor.buy("0.30", 2)
     socket = floor.client.ws.private()
     heard = Heard(socket)
@@ -179,9 +146,8 @@ async def test_orders_positions_and_balances_of_the_key_arrive_in_order(floor: F
     await socket.subscribe_account_balance("money")
     await socket.subscribe_rfq("quotes")
     await until(lambda: len(heard["account_balance_snapshot"]) == 1)
-    opening = heard["account_balance_snapshot"][0]["accountBalancesSnapshot"]["balances"][0][
-        "currentBalance"
-    ]
+    (snapshot,) = heard["account_balance_snapshot"]
+    opening = snapshot["accountBalancesSnapshot"]["balances"][0]["currentBalance"]
     floor.order("sell", "0.50", "3")
     await floor.buy("0.50", 3)
     await floor.buy("0.20", 1, OTHER)  # not among the slugs asked for
@@ -195,10 +161,8 @@ async def test_orders_positions_and_balances_of_the_key_arrive_in_order(floor: F
     kinds = [one["orderSubscriptionUpdate"]["execution"]["type"] for one in heard["order_update"]]
     assert kinds == ["EXECUTION_TYPE_NEW", "EXECUTION_TYPE_FILL"]
     moved = heard["position_update"][0]["positionSubscription"]
-    assert (moved["beforePosition"], moved["afterPosition"]["netPositionDecimal"]) == (
-        None,
-        "3.0000",
-    )
+    assert moved["beforePosition"] is None
+    assert moved["afterPosition"]["netPositionDecimal"] == "3.0000"
     changes = [
         one["accountBalancesUpdate"]["balanceChange"] for one in heard["account_balance_update"]
     ]
@@ -209,16 +173,15 @@ async def test_orders_positions_and_balances_of_the_key_arrive_in_order(floor: F
 
 
 @pytest.mark.spec("S4.2-14", "S4.2-15")
-async def test_errors_heartbeats_and_refusals_reach_the_listeners(floor: Floor) -> None:
+async def test_errors_heartbeats_and_refusals_reach_the_listeners(floor):
     socket = floor.client.ws.markets()
     heard = Heard(socket)
     silenced: list[Any] = []
     socket.on("heartbeat", silenced.append).off("heartbeat", silenced.append)
     await socket.connect()
     await socket.subscribe("wrong", "SUBSCRIPTION_TYPE_TRADE", ["no-such-market"])
-    await socket.send(
-        {"subscribe": {"requestId": "none", "subscriptionType": "SUBSCRIPTION_TYPE_NOTHING"}}
-    )
+    nothing = {"requestId": "none", "subscriptionType": "SUBSCRIPTION_TYPE_NOTHING"}
+    await socket.send({"subscribe": nothing})
     await until(lambda: len(heard["error"]) == 2)
     assert [error.request_id for error in heard["error"]] == ["wrong", "none"]
     floor.exchange.clock.advance("1m")

@@ -5,20 +5,20 @@ from __future__ import annotations
 import gzip
 import json
 import signal
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import Process
 
 from sim import Simulation, load_scenario
 from sim.cli.main import main
 from sim.run.actors.operator.views import view
 from sim.run.client.client import connect
 from tests.journeys import order, quiet, rpc_trader, trader
+from tests.kit.http import call
+from tests.kit.http import status as status_of
+from tests.kit.processes import Process
 
 Call = Callable[..., Any]
 
@@ -62,12 +62,12 @@ class Recorded:
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+def recorded(tmp_path_factory):
     return Recorded(tmp_path_factory.mktemp("open") / "run.ndjson")
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Callable[[Path], tuple[dict[str, Any], Call]]]:
+def opened(tmp_path):
     """Open a journal; its ready file, and how to call its control plane."""
     processes: list[Process] = []
 
@@ -83,36 +83,30 @@ def opened(tmp_path: Path) -> Iterator[Callable[[Path], tuple[dict[str, Any], Ca
 
 
 def caller(address: str) -> Call:
-    def call(verb: str, path: str, body: Any = None) -> tuple[int, Any]:
-        content = json.dumps(body).encode() if body is not None else None
-        request = urllib.request.Request(f"{address}/_sim/v1{path}", content, method=verb)
-        request.add_header("Content-Type", "application/json")
-        try:
-            with urllib.request.urlopen(request) as answer:
-                return answer.status, json.load(answer)
-        except urllib.error.HTTPError as error:
-            return error.code, json.load(error)
+    def ask(verb: str, path: str, body: Any = None) -> tuple[int, Any]:
+        answer = call(f"{address}/_sim/v1{path}", body, verb=verb)
+        return answer.status, answer.json()
 
-    return call
+    return ask
 
 
 def test_a_finished_run_is_read_at_every_moment_and_forked_and_not_changed(recorded, opened):
-    facts, call = opened(recorded.path)
+    facts, ask = opened(recorded.path)
     assert facts["gateway"] is facts["grpc"] is None
     assert facts["control"].startswith("http://127.0.0.1:")
-    tree = call("GET", "/branches")[1]["branches"]
+    tree = ask("GET", "/branches")[1]["branches"]
     assert [(one["name"], one["from_seq"], one["last_seq"]) for one in tree] == recorded.tree
     assert {one["begun"] for one in tree} == {"start", "rewind", "restore", "reset"}
     for (branch, seq), books in recorded.books.items():
         at = f"/history/{seq}/state/books?branch={branch}"
-        assert call("GET", at) == (200, books)
+        assert ask("GET", at) == (200, books)
     branch, seq = list(recorded.digests)[-4]
-    record = call("GET", f"/history/{seq}?branch={branch}")[1]
+    record = ask("GET", f"/history/{seq}?branch={branch}")[1]
     assert record["digest"] == recorded.digests[branch, seq]
-    first = call("GET", "/history?branch=main&kind=timer&kind=stream")[1]["rows"]
+    first = ask("GET", "/history?branch=main&kind=timer&kind=stream")[1]["rows"]
     assert [row["caused_by"] for row in first[:2]] == [None, first[0]["seq"]]
     wanted = {"digest": recorded.end[1], "seq": recorded.end[0]}
-    assert call("GET", "/digest") == (200, wanted)
+    assert ask("GET", "/digest") == (200, wanted)
     for verb, path, body in (
         ("POST", "/clock/advance", {"by": "1h"}),
         ("POST", "/rewind", {"seq": 1}),
@@ -122,29 +116,28 @@ def test_a_finished_run_is_read_at_every_moment_and_forked_and_not_changed(recor
         ("POST", "/snapshots/here", {}),
         ("DELETE", "/faults/f1", None),
     ):
-        status, answer = call(verb, path, body)
+        status, answer = ask(verb, path, body)
         assert (status, "can be read and forked" in answer["message"]) == (409, True), path
-    assert call("GET", "/digest") == (200, wanted)
+    assert ask("GET", "/digest") == (200, wanted)
 
     for place in (("main", 7), (branch, seq)):
-        status, made = call("POST", "/fork", {"branch": place[0], "seq": place[1]})
+        status, made = ask("POST", "/fork", {"branch": place[0], "seq": place[1]})
         assert status == 200
         fork = caller(made["control"])
         found = fork("GET", "/digest")[1]
         assert found == {"digest": recorded.digests[place], "seq": place[1]}
         assert fork("GET", "/state/books")[1] == recorded.books[place]
         assert fork("POST", "/clock/advance", {"by": "1h"})[0] == 200
-        with urllib.request.urlopen(f"{made['gateway']}/v1/health") as answer:
-            assert answer.status == 200
-    assert call("POST", "/fork", {})[1]["seed"] == 3
+        assert status_of(f"{made['gateway']}/v1/health") == 200
+    assert ask("POST", "/fork", {})[1]["seed"] == 3
 
 
 def test_a_compressed_journal_opens_too(recorded, opened, tmp_path):
     packed = tmp_path / "run.ndjson.gz"
     packed.write_bytes(gzip.compress(recorded.path.read_bytes()))
-    _, call = opened(packed)
+    _, ask = opened(packed)
     branch, seq = next(iter(recorded.digests))
-    record = call("GET", f"/history/{seq}?branch={branch}")[1]
+    record = ask("GET", f"/history/{seq}?branch={branch}")[1]
     assert record["digest"] == recorded.digests[branch, seq]
 
 
@@ -155,13 +148,13 @@ def test_rows_of_a_run_that_no_longer_replays_can_be_read_and_states_say_why_not
     broken = tmp_path / "broken.ndjson"
     lines[5] = lines[5].replace(b'"status":200', b'"status":201', 1)
     broken.write_bytes(b"".join(lines))
-    _, call = opened(broken)
-    assert call("GET", "/history?branch=main&limit=20")[0] == 200
-    status, answer = call("GET", "/history/9/state/books?branch=main")
+    _, ask = opened(broken)
+    assert ask("GET", "/history?branch=main&limit=20")[0] == 200
+    status, answer = ask("GET", "/history/9/state/books?branch=main")
     assert status == 409
     assert "replays the run up to input" in answer["message"]
-    assert call("GET", "/history/2/state/books?branch=main")[0] == 200
-    assert "differs" in call("GET", "/health")[1]["replay"]["failed"]
+    assert ask("GET", "/history/2/state/books?branch=main")[0] == 200
+    assert "differs" in ask("GET", "/health")[1]["replay"]["failed"]
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no journal\n", b'{"journal":1,"name":"x"}\n'])

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from sim.testing.exchange_fixture import ServedExchange
-
 CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,"
     "response_schema_conformance,response_headers_conformance"
@@ -21,9 +19,7 @@ NOT_ASKED = r"/(advance|reset|rewind|restore|shutdown|instances|forks?|live)\b"
 
 @pytest.mark.long
 @pytest.mark.parametrize("plane", ["gateway", "retail", "exchange", "auth", "control"])
-def test_schemathesis_finds_nothing_undocumented(
-    exchange: ServedExchange, plane: str, tmp_path: Path
-) -> None:
+def test_schemathesis_finds_nothing_undocumented(exchange, plane, tmp_path):
     program = Path(sys.executable).with_name("st")
     document, address = f"{exchange.docs}/openapi/{plane}.json", getattr(exchange, plane)
     options = ["--phases", "examples,fuzzing", "--max-examples", "1", "--no-shrink", "--seed", "1"]

@@ -18,7 +18,7 @@ EXAMPLES = ROOT / "docs" / "how-to" / "languages"
 
 
 @pytest.fixture
-def package(tmp_path: Path) -> Path:
+def package(tmp_path):
     """A copy of the package, type-checked and compiled."""
     copy = tmp_path / "package"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("node_modules", "dist"))
@@ -30,7 +30,7 @@ def package(tmp_path: Path) -> Path:
 
 @needs("typescript", "@types/node")
 @pytest.mark.long
-def test_the_node_package_keeps_its_promises(package: Path) -> None:
+def test_the_node_package_keeps_its_promises(package):
     command = f"{sys.executable} -m sim"
     done = run(
         "node", "--test", "test/exchange.test.mjs", cwd=package, SIM_COMMAND=command, timeout=240
@@ -41,7 +41,7 @@ def test_the_node_package_keeps_its_promises(package: Path) -> None:
 
 @needs("typescript", "@types/node")
 @pytest.mark.long
-def test_an_exchange_in_a_container_is_reached_by_its_ports(package: Path) -> None:
+def test_an_exchange_in_a_container_is_reached_by_its_ports(package):
     command = f"{sys.executable} -m sim"
     done = run(
         "node", "--test", "test/container.test.mjs", cwd=package, SIM_COMMAND=command, timeout=240
@@ -51,7 +51,7 @@ def test_an_exchange_in_a_container_is_reached_by_its_ports(package: Path) -> No
 
 
 @needs("typescript", "@types/node", "testcontainers")
-def test_a_container_of_testcontainers_is_one(package: Path) -> None:
+def test_a_container_of_testcontainers_is_one(package):
     """Its types fit; the page's example is what is checked."""
     page = (PACKAGE / "README.md").read_text()
     (example,) = (one for one in re.findall(r"```ts\n(.*?)```", page, re.S) if "Wait." in one)
@@ -63,7 +63,7 @@ def test_a_container_of_testcontainers_is_one(package: Path) -> None:
 
 @needs("typescript", "@types/node")
 @pytest.mark.long
-def test_what_npm_packs_holds_the_compiled_code(package: Path) -> None:
+def test_what_npm_packs_holds_the_compiled_code(package):
     shutil.rmtree(package / "dist")  # npm itself compiles it
     done = run("npm", "pack", "--json", cwd=package)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -74,7 +74,7 @@ def test_what_npm_packs_holds_the_compiled_code(package: Path) -> None:
 
 @needs("typescript", "@types/node")
 @pytest.mark.long
-def test_its_types_catch_a_mistake(package: Path) -> None:
+def test_its_types_catch_a_mistake(package):
     (package / "src" / "user.ts").write_text(
         'import { start } from "./index.js";\n'
         'const exchange = await start({ scenraio: "quickstart" });\n'
@@ -92,9 +92,7 @@ def test_its_types_catch_a_mistake(package: Path) -> None:
         pytest.param("javac", ("java", "Exchange.java"), ["200", "200"], marks=pytest.mark.long),
     ],
 )
-def test_the_page_for_a_language_runs(
-    tool: str, command: tuple[str, ...], says: list[str], tmp_path: Path
-) -> None:
+def test_the_page_for_a_language_runs(tool, command, says, tmp_path):
     if shutil.which(tool) is None:
         pytest.skip(f"{tool} is not installed")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -4,14 +4,12 @@ none of the others'.
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
 from urllib.parse import urlsplit
 
 import grpc
 import pytest
 
-from sim.testing.exchange_fixture import ServedExchange
+from tests.kit.http import status
 
 # A path of each plane that answers without credentials in some way other than 404.
 PATHS = {
@@ -22,18 +20,8 @@ PATHS = {
 }
 
 
-def status(url: str) -> int:
-    try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
-            return int(answer.status)
-    except urllib.error.HTTPError as refused:
-        return refused.code
-
-
 @pytest.mark.spec("S0-1", "S5.3-1", "S7.1-4")
-def test_each_surface_has_an_address_of_its_own_and_answers_there_only(
-    exchange: ServedExchange,
-) -> None:
+def test_each_surface_has_an_address_of_its_own_and_answers_there_only(exchange):
     at = {plane: exchange.ready[plane] for plane in (*PATHS, "grpc")}
     assert len({urlsplit(f"//{url.rpartition('/')[2]}").port for url in at.values()}) == 5
     own = {"gateway": 200, "retail": 401, "exchange": 401, "auth": 405}

@@ -4,18 +4,16 @@ serves, ends as it should, and claims its ports.
 
 from __future__ import annotations
 
-import json
 import signal
 import socket
 import struct
-import urllib.request
-from pathlib import Path
 
 import pytest
-from processes import Process
 
 from sim.cli.main import main
 from sim.server import platforms
+from tests.kit.http import status
+from tests.kit.processes import serve
 
 # What Windows has not. `sim` runs in it as the console script does.
 WINDOWS = """
@@ -36,28 +34,18 @@ sys.exit(main())
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)], ids=["interrupt", "terminate"]
 )
-def test_it_serves_and_ends_without_what_windows_lacks(
-    number: signal.Signals, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_serves_and_ends_without_what_windows_lacks(number, code, tmp_path, capsys):
     journal = tmp_path / "run.ndjson"
-    arguments = ("serve", "--port-base=0", "--clock=manual", f"--journal={journal}")
-    served = Process(tmp_path, *arguments, program=("-c", WINDOWS))
-    with urllib.request.urlopen(f"{served.ready['gateway']}/v1/health") as answer:
-        assert answer.status == 200
-    advance = urllib.request.Request(
-        f"{served.ready['control']}/_sim/v1/clock/advance", json.dumps({"by": "5m"}).encode()
-    )
-    with urllib.request.urlopen(advance) as answer:
-        assert answer.status == 200
+    served = serve(tmp_path, f"--journal={journal}", program=("-c", WINDOWS))
+    assert status(f"{served.ready['gateway']}/v1/health") == 200
+    served.control("POST", "/clock/advance", {"by": "5m"})
     ended, out, errors = served.end(number)
     assert (ended, "Traceback" in errors) == (code, False), errors
     assert "inputs, digest" in out
     assert main(["replay", str(journal)]) == 0, capsys.readouterr()
 
 
-def test_a_port_is_claimed_alone_where_sharing_would_be_silent(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_port_is_claimed_alone_where_sharing_would_be_silent(monkeypatch):
     asked: list[tuple[int, int, int]] = []
 
     class Recorded(socket.socket):
@@ -72,9 +60,7 @@ def test_a_port_is_claimed_alone_where_sharing_would_be_silent(
 
 
 @pytest.mark.parametrize("windows", [False, True])
-def test_a_reset_has_the_form_of_the_platform(
-    windows: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reset_has_the_form_of_the_platform(windows, monkeypatch):
     asked: list[bytes] = []
 
     class Recorded(socket.socket):

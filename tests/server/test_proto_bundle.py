@@ -8,15 +8,14 @@ import io
 import os
 import subprocess
 import sys
-import urllib.request
 import zipfile
 from pathlib import Path
 
 import pytest
-from test_independent_clients import authlib_token
 
 from sim.cli.main import main
-from sim.testing.exchange_fixture import ServedExchange
+from tests.kit.http import call
+from tests.server.stock_oauth import token as authlib_token
 
 CLIENT = """
 import sys
@@ -47,7 +46,7 @@ print(method.GetOptions().Extensions[options_pb2.operation].scope)
 
 
 @pytest.fixture(scope="module")
-def schemas(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def schemas(tmp_path_factory):
     """The bundle as `sim proto` writes it."""
     folder = tmp_path_factory.mktemp("my schemas")
     assert main(["proto", str(folder)]) == 0
@@ -55,7 +54,7 @@ def schemas(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def stubs(schemas: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stubs(schemas, tmp_path_factory):
     """Python stubs of every file of the bundle, without any other folder to import from."""
     out = tmp_path_factory.mktemp("stubs")
     names = sorted(str(path.relative_to(schemas)) for path in schemas.rglob("*.proto"))
@@ -70,13 +69,11 @@ def stubs(schemas: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.spec("S9-5")
-def test_its_stubs_import_beside_the_sandbox_and_trade(
-    stubs: Path, exchange: ServedExchange
-) -> None:
+def test_its_stubs_import_beside_the_sandbox_and_trade(stubs, exchange):
     import sim
 
     firm = exchange.firms[0]
-    token = authlib_token(exchange.ready)["access_token"]
+    token = authlib_token(exchange)
     root = str(Path(sim.__file__).parents[1])
     user, symbol = firm["users"][0], exchange.symbols["open"][0]
     done = subprocess.run(
@@ -90,18 +87,15 @@ def test_its_stubs_import_beside_the_sandbox_and_trade(
     assert done.stdout.splitlines() == [f"True {symbol}", "write:orders"]
 
 
-def test_no_name_of_it_is_a_module_that_we_or_our_libraries_have(schemas: Path) -> None:
+def test_no_name_of_it_is_a_module_that_we_or_our_libraries_have(schemas):
     """Its top-level packages are those of the service, our one for options, and google's."""
     packages = {path.name for path in schemas.iterdir() if path.is_dir()}
     assert packages == {"exchange", "google", "sandbox_exchange"}
     assert [path.name for path in (schemas / "google").iterdir()] == ["api"]
 
 
-def test_the_docs_address_and_the_command_give_the_same_files(
-    schemas: Path, exchange: ServedExchange
-) -> None:
-    with urllib.request.urlopen(f"{exchange.docs}/proto/bundle") as answer:
-        served = zipfile.ZipFile(io.BytesIO(answer.read()))
+def test_the_docs_address_and_the_command_give_the_same_files(schemas, exchange):
+    served = zipfile.ZipFile(io.BytesIO(call(f"{exchange.docs}/proto/bundle").body))
     written = {
         str(path.relative_to(schemas)): path.read_bytes()
         for path in schemas.rglob("*")
@@ -110,9 +104,7 @@ def test_the_docs_address_and_the_command_give_the_same_files(
     assert {name: served.read(name) for name in served.namelist()} == written
 
 
-def test_a_file_that_somebody_changed_is_kept(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_somebody_changed_is_kept(tmp_path, capsys):
     assert main(["proto", str(tmp_path)]) == 0
     assert main(["proto", str(tmp_path)]) == 0  # again the same
     (tmp_path / "exchange/v1/orders.proto").write_text("mine")

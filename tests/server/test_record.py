@@ -12,8 +12,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 import urllib.error
@@ -25,11 +23,8 @@ from urllib.parse import quote, urlsplit
 
 import grpc
 import pytest
-from polymarket_us import PolymarketUS
-from polymarket_us.auth import create_auth_headers
 from raw_sockets import exchange_bytes
-from test_kyc_and_webhooks import PERSON
-from test_tester_tools import ORDERS, bearer
+from test_tester_tools import ORDERS
 from websockets.asyncio.client import connect as connect_web_socket
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 
@@ -38,6 +33,11 @@ from sim.evidence.recording.files import PLANES, UnreadableRecording, body_value
 from sim.evidence.recording.reading import LINE_MAX, read_recording
 from sim.evidence.recording.service_times import service_time
 from sim.server.recorder.recorder import RecordingRelay, RecordOptions
+from tests.kit.bodies import APPLICATION as PERSON
+from tests.kit.bodies import retail_order
+from tests.kit.clients import bearer, sdk, signed, subscription, web_socket_url
+from tests.kit.http import call as http_call
+from tests.kit.processes import Process
 
 BOOK = "/exchange.v1.OrderBookAPI/GetOrderBook"
 SSN = "523-45-6789"
@@ -52,7 +52,7 @@ class Through:
         self.gateway, self.retail = addresses["gateway"], addresses["retail"]
         self.exchange, self.auth = addresses["exchange"], addresses["auth"]
         self.grpc, self.firms = addresses["grpc"], exchange.firms
-        self.key = exchange.api_keys[0]
+        self.api_keys, self.key = exchange.api_keys, exchange.api_keys[0]
 
     def written(self, least: int = 1) -> list[dict[str, Any]]:
         """Lines after the first, once there are so many."""
@@ -62,7 +62,7 @@ class Through:
 
     def token(self) -> list[tuple[str, str]]:
         """Metadata of a firm with a token: it signs for the service, and asks the recorder."""
-        return bearer(self, self.firms[0], audience=self.direct.auth)
+        return bearer(self, audience=self.direct.auth)
 
 
 @pytest.fixture
@@ -89,12 +89,8 @@ def through(exchange, tmp_path):
 
 def call(url, body=None, headers=(), method=None):
     """(status, headers without those that count calls, body)."""
-    request = urllib.request.Request(url, body, dict(headers), method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return answer.status, told(answer.headers), answer.read()
-    except urllib.error.HTTPError as refused:
-        return refused.code, told(refused.headers), refused.read()
+    answer = http_call(url, body, verb=method, headers=dict(headers))
+    return answer.status, told(answer.headers), answer.body
 
 
 def told(headers):
@@ -141,9 +137,8 @@ def test_pipelined_requests_are_answered_and_written_in_order(through):
     address = urlsplit(through.gateway)
     with socket.create_connection((address.hostname, address.port)) as opened:
         wanted = [f"/v1/markets?limit={number}" for number in range(1, 13)]
-        opened.sendall(
-            b"".join(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() for path in wanted)
-        )
+        sent = "".join(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n" for path in wanted)
+        opened.sendall(sent.encode())
         heard = opened.makefile("rb")
         for number in range(1, 13):
             while not (line := heard.readline()).lower().startswith(b"content-length:"):
@@ -152,9 +147,8 @@ def test_pipelined_requests_are_answered_and_written_in_order(through):
                 pass
             body = json.loads(heard.read(int(line.split()[1])))
             assert len(body["markets"]) == number
-    assert [entry["request"]["query"] for entry in through.written(12)] == [
-        f"limit={number}" for number in range(1, 13)
-    ]
+    asked = [f"/v1/markets?{entry['request']['query']}" for entry in through.written(12)]
+    assert asked == wanted
 
 
 def test_a_client_of_few_words_is_understood(through):
@@ -191,32 +185,14 @@ def test_an_answer_that_is_slow_or_breaks_off_is_so_for_the_client(through):
 
 
 def test_the_official_client_trades_and_its_secrets_are_not_in_the_file(through):
-    key = through.key
-    client = PolymarketUS(
-        key_id=key["key_id"],
-        secret_key=key["secret_key"],
-        gateway_base_url=through.gateway,
-        api_base_url=through.retail,
-    )
+    key, client = through.key, sdk(through)
     symbol = through.direct.symbols["open"][0]
-    placed = client.orders.create(
-        {
-            "marketSlug": symbol,
-            "intent": "ORDER_INTENT_BUY_LONG",
-            "type": "ORDER_TYPE_LIMIT",
-            "price": {"value": "0.02", "currency": "USD"},
-            "quantity": 1,
-            "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-        }
-    )
+    placed = client.orders.create(retail_order(symbol, "BUY_LONG", 2))
     assert client.orders.retrieve(placed["id"])["order"]["id"] == placed["id"]
     assert client.orders.list()["orders"]
     entries = through.written(3)
-    assert [entry["request"]["path"] for entry in entries] == [
-        "/v1/orders",
-        f"/v1/order/{placed['id']}",
-        "/v1/orders/open",
-    ]
+    paths = [entry["request"]["path"] for entry in entries]
+    assert paths == ["/v1/orders", f"/v1/order/{placed['id']}", "/v1/orders/open"]
     assert entries[0]["answer"]["body"]["id"] == placed["id"]  # what identifies is no secret
     assert len({entry["client"] for entry in entries}) == 1
     text = through.file.read_text()
@@ -366,25 +342,14 @@ def test_prose_about_a_token_stays_readable(through):
     body = json.dumps({"last_name": "invalid token: expired", "first_name": "expired"}).encode()
     call(f"{through.exchange}/v1/kyc/start", body, {"Content-Type": "application/json"})
     (entry,) = through.written()
-    assert entry["request"]["body"] == {
-        "last_name": "invalid token: expired",
-        "first_name": "expired",
-    }
+    assert entry["request"]["body"] == json.loads(body)
 
 
 async def test_a_socket_is_relayed_with_its_messages_and_its_close(through):
     symbol = through.direct.symbols["open"][0]
-    headers = create_auth_headers(
-        through.key["key_id"], through.key["secret_key"], "GET", "/v1/ws/markets"
-    )
-    url = f"{through.retail.replace('http', 'ws', 1)}/v1/ws/markets"
-    request = {
-        "requestId": "1",
-        "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA",
-        "marketSlugs": [symbol],
-    }
-    async with connect_web_socket(url, additional_headers=headers) as opened:
-        await opened.send(json.dumps({"subscribe": request}))
+    url, request = web_socket_url(through), subscription(symbol)
+    async with connect_web_socket(url, additional_headers=signed(through)) as opened:
+        await opened.send(request)
         heard = json.loads(await asyncio.wait_for(opened.recv(), 10))
         await opened.ping()
         await opened.close(4001, "enough")
@@ -392,13 +357,13 @@ async def test_a_socket_is_relayed_with_its_messages_and_its_close(through):
         await asyncio.sleep(0.01)
     begun, said, told_back, *_, ended = lines
     assert begun["opened"]["path"] == "/v1/ws/markets" and begun["stream"] == 1
-    assert said["frame"] == {"from": "client", "body": {"subscribe": request}}
+    assert said["frame"] == {"from": "client", "body": json.loads(request)}
     assert told_back["frame"] == {"from": "service", "body": heard}
     assert ended["closed"] == {"from": "client", "code": 4001, "reason": "enough"}
 
 
 async def test_a_refused_handshake_and_a_reset_are_the_services_own(through):
-    url = f"{through.retail.replace('http', 'ws', 1)}/v1/ws/markets"
+    url = web_socket_url(through)
     with pytest.raises(InvalidStatus) as refused:
         async with connect_web_socket(url):
             pass
@@ -409,16 +374,8 @@ async def test_a_refused_handshake_and_a_reset_are_the_services_own(through):
     assert entry["answer"]["status"] == 401 and entry["answer"]["body"] is not None
 
     through.direct.fault("MarketsStream", plane="stream", reset=True)
-    headers = create_auth_headers(
-        through.key["key_id"], through.key["secret_key"], "GET", "/v1/ws/markets"
-    )
-    async with connect_web_socket(url, additional_headers=headers) as opened:
-        request = {
-            "requestId": "1",
-            "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA",
-            "marketSlugs": [through.direct.symbols["open"][0]],
-        }
-        await opened.send(json.dumps({"subscribe": request}))
+    async with connect_web_socket(url, additional_headers=signed(through)) as opened:
+        await opened.send(subscription(through.direct.symbols["open"][0]))
         with pytest.raises(ConnectionClosedError) as closed:
             await asyncio.wait_for(opened.recv(), 10)
     assert closed.value.rcvd is None
@@ -441,12 +398,8 @@ def test_grpc_calls_pass_with_status_metadata_and_trailers(through):
             trailers = {key for key, _ in done.trailing_metadata() or ()}
             return answer, code, text, trailers
 
-    for method, message in (
-        (BOOK, request),
-        (BOOK, b"\x0a\x04nope"),
-        (BOOK, b"\xff\xff"),
-        ("/nobody.v1.Nothing/Here", b""),
-    ):
+    messages = (request, b"\x0a\x04nope", b"\xff\xff")
+    for method, message in (*((BOOK, each) for each in messages), ("/nobody.v1.Nothing/Here", b"")):
         assert ask(through.grpc, method, message) == ask(through.direct.grpc, method, message)
     _, book, unknown, broken, *_ = through.written(5)
     assert (book["plane"], book["request"]["path"]) == ("grpc", BOOK)
@@ -484,26 +437,14 @@ def test_grpc_streams_are_relayed_until_either_side_ends_them(through):
 
 
 def test_the_command_says_where_it_listens_and_a_killed_one_leaves_whole_lines(exchange, tmp_path):
-    file, ready = tmp_path / "session.ndjson", tmp_path / "ready.json"
-    command = [sys.executable, "-m", "sim", "record", "--to", str(file), "--port-base", "0"]
-    process = subprocess.Popen(
-        [*command, "--gateway", exchange.gateway, "--ready-file", str(ready)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        while not ready.exists():
-            assert process.poll() is None
-            time.sleep(0.02)
-        facts = json.loads(ready.read_text())
+    file = tmp_path / "session.ndjson"
+    words = ("record", "--to", str(file), "--port-base", "0", "--gateway", exchange.gateway)
+    with Process(tmp_path, *words) as recorder:
+        facts = recorder.ready
         assert facts["retail"] is None and facts["upstream"] == {"gateway": exchange.gateway}
         for _ in range(5):
             assert call(f"{facts['gateway']}/v1/health")[0] == 200
-        os.kill(process.pid, signal.SIGKILL)
-    finally:
-        process.kill()
-        shown, _ = process.communicate()
-    assert facts["gateway"] in shown
+        assert facts["gateway"] in recorder.end(signal.SIGKILL)[1]
     found = read_recording(file)
     assert found.header.recording == 1 and found.warning == ""
     assert [entry.n for entry in found.entries] == [1, 2, 3, 4, 5]
@@ -515,9 +456,8 @@ def test_a_service_that_is_not_there_is_no_answer_of_the_recorder(through, excha
     port = closed.getsockname()[1]
 
     async def asked():
-        options = RecordOptions(
-            to=tmp_path / "other.ndjson", upstream={"gateway": f"http://127.0.0.1:{port}"}
-        )
+        upstream = {"gateway": f"http://127.0.0.1:{port}"}
+        options = RecordOptions(to=tmp_path / "other.ndjson", upstream=upstream)
         recorder = RecordingRelay(options)
         addresses = await recorder.start()
         loop = asyncio.get_running_loop()
@@ -533,9 +473,8 @@ def test_a_service_that_is_not_there_is_no_answer_of_the_recorder(through, excha
 
 def test_the_time_that_a_message_tells_is_that_of_the_service_now():
     order = {"transactTime": "2026-09-08T18:00:00.5Z", "expirationTime": "2027-01-01T00:00:00Z"}
-    assert service_time({"orders": [order, {"gameStartTime": "2028-01-01T00:00:00Z"}]}) == (
-        "2026-09-08T18:00:00.500Z"
-    )
+    found = service_time({"orders": [order, {"gameStartTime": "2028-01-01T00:00:00Z"}]})
+    assert found == "2026-09-08T18:00:00.500Z"
     assert service_time({"note": "2026-09-08T18:00:00Z"}) == ""
 
 
@@ -547,10 +486,7 @@ def test_the_time_that_a_message_tells_is_that_of_the_service_now():
     [
         ([], "name a service to forward to"),
         (["--gateway", "example.com"], "must begin with http:// or https://"),
-        (
-            ["--gateway", "http://x", "--port-base", "70000"],
-            "--port-base: expected 0 or a port up to 65529",
-        ),
+        (["--gateway", "http://x", "--port-base", "70000"], "expected 0 or a port up to 65529"),
     ],
 )
 def test_options_that_cannot_be_meant(options, says, tmp_path, capsys):
@@ -608,10 +544,8 @@ def test_a_last_line_that_was_cut_is_left_out_and_told(tmp_path):
     file = tmp_path / "r.ndjson"
     file.write_text(HEADER + LINE + LINE[:20])
     found = read_recording(file)
-    assert (len(found.entries), found.warning) == (
-        1,
-        f"{file}:3: the last line was cut and is left out",
-    )
+    warning = f"{file}:3: the last line was cut and is left out"
+    assert (len(found.entries), found.warning) == (1, warning)
 
 
 def test_a_har_file_is_read(exchange, tmp_path):
@@ -717,14 +651,8 @@ def test_har_files_of_browsers_and_proxies_are_read_in_order_and_without_secrets
         for one in found
     ]
     assert shown == [
-        "/oauth/token",
-        "opened",
-        "client",
-        "/v2/leagues",
-        "/v1/account/balances",
-        "/v1/orders/open",
-        "service",
-        "/v1/orders/open",
+        *("/oauth/token", "opened", "client", "/v2/leagues", "/v1/account/balances"),
+        *("/v1/orders/open", "service", "/v1/orders/open"),
     ]
     assert [one.n for one in found] == list(range(1, 9))
     assert found[-1].answer is None and found[-1].cut
@@ -745,10 +673,7 @@ ENTRY = "at `$.log.entries[0]"
     ("spoil", "says"),
     [
         (lambda one: one.pop("startedDateTime"), f"required field `startedDateTime` - {ENTRY}`"),
-        (
-            lambda one: one.update(startedDateTime="yesterday"),
-            "entry 1: not an RFC 3339 instant with an offset: 'yesterday'",
-        ),
+        (lambda one: one.update(startedDateTime="yesterday"), "offset: 'yesterday'"),
         (lambda one: one.update(time="soon"), f"got `str` - {ENTRY}.time`"),
         (lambda one: one.update(time=1e400), "HAR file: JSON is malformed"),
         (lambda one: one["request"].update(url=7), f"got `int` - {ENTRY}.request.url`"),
@@ -774,11 +699,7 @@ def test_a_byte_order_mark_is_skipped(tmp_path, capsys):
     file = tmp_path / "browser.har"
     file.write_text(json.dumps({"log": {"entries": [one]}}), encoding="utf-8-sig")
     assert main(["compare", str(file)]) in (0, 1)
-    line = {"n": 1, "at": "2026-09-08T18:00:00Z", "plane": "gateway", "client": "c"}
-    line |= {"request": {"method": "GET", "path": "/v2/leagues"}, "answer": {"status": 404}}
-    recording = tmp_path / "session.ndjson"
-    text = '{"recording": 1}\n' + json.dumps(line) + "\n"
-    recording.write_text(text, encoding="utf-8-sig")
+    recording = session_at(tmp_path, ("2026-09-08T18:00:00Z",), "utf-8-sig")
     for command in ("compare", "witness"):
         assert main([command, str(recording)]) in (0, 1)
     assert capsys.readouterr().err == ""
@@ -807,7 +728,7 @@ def test_instants_that_fall_by_centuries_move_no_clock(tmp_path):
         assert main([command, str(file), "--scenario", "quickstart"]) in (0, 1)
 
 
-def session_at(folder, instants):
+def session_at(folder, instants, encoding="utf-8"):
     """A recording with a call at each of some instants."""
     lines = [{"recording": 1, "started": "2026-09-08T18:00:00Z"}]
     for number, at in enumerate(instants, start=1):
@@ -815,5 +736,5 @@ def session_at(folder, instants):
         line |= {"request": {"method": "GET", "path": "/v2/leagues"}, "answer": {"status": 404}}
         lines.append(line)
     file = folder / "session.ndjson"
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding=encoding)
     return file

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from polymarket_us import AsyncPolymarketUS
 
 from sim.evidence.recording.files import PLANES
 from sim.server.recorder.recorder import RecordingRelay, RecordOptions
+from tests.kit.bodies import retail_order
 
 ROUNDS = int(os.environ.get("RECORD_ROUNDS", "40"))  # of five requests
 MARKET = "aec-recorded"
@@ -40,14 +40,7 @@ async def session(gateway: str, retail: str, key: dict[str, str]) -> tuple[list[
     await until(lambda: bool(heard[1]))
     answers: list[Any] = []
     for number in range(ROUNDS):
-        order = {
-            "marketSlug": MARKET,
-            "intent": "ORDER_INTENT_BUY_LONG",
-            "type": "ORDER_TYPE_LIMIT",
-            "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-            "price": {"value": f"0.{10 + number % 80}", "currency": "USD"},
-            "quantity": 1 + number % 7,
-        }
+        order = retail_order(MARKET, "BUY_LONG", 10 + number % 80, 1 + number % 7)
         placed = await client.orders.create(order)
         answers.append(placed)
         answers.append(await client.orders.retrieve(placed["id"]))
@@ -64,8 +57,8 @@ async def session(gateway: str, retail: str, key: dict[str, str]) -> tuple[list[
 @pytest.mark.scenario("unlimited.yaml")
 @pytest.mark.long
 async def test_requests_of_the_official_client_are_answered_and_written_in_order(
-    exchange: Any, tmp_path: Path
-) -> None:
+    exchange, tmp_path
+):
     exchange.control("POST", "/instruments", LISTED)
     other, key = exchange.fork(), exchange.api_keys[0]
     answers, frames = await session(exchange.gateway, exchange.retail, key)

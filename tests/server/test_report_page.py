@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from chromium import COMMAND
 from room_page import RoomPage
-from test_kyc_and_webhooks import PERSON, Partner
 from test_room import PARTS, levels, order, seq_of
 from test_room import watched as watched
-from test_tester_tools import bearer
 
 from sim.read.history.recorded import RecordedRun
 from sim.read.report.report import write_report
+from tests.kit.bodies import APPLICATION as PERSON
+from tests.kit.clients import Partner, bearer
 from tests.report_file import ReportFile
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -90,9 +90,7 @@ async def test_it_shows_every_moment_from_disk_and_asks_nobody(
 @in_a_browser
 async def test_nothing_in_it_changes_anything_at_either_width(browser, exchange, watched, tmp_path):
     partner = Partner(exchange)
-    partner.register(exchange.webhooks.url)
-    partner.start()
-    exchange.clock.advance("26m")
+    partner.verified(exchange.webhooks.url)
     exchange.control("POST", "/faults", {"match": {"nth": 1}, "act": {"status": 503}})
     room = await opened(browser, report(exchange, tmp_path))
     for width, height in ((1280, 800), (390, 844)):
@@ -127,9 +125,7 @@ async def test_text_of_clients_is_text(browser, exchange, watched, tmp_path):
 async def test_no_secret_stands_in_it(exchange, tmp_path):
     partner = Partner(exchange)
     signing = "whsec_" + "QUJD" * 10
-    partner.register(exchange.webhooks.url, signing)
-    partner.start()
-    exchange.clock.advance("26m")
+    partner.verified(exchange.webhooks.url, signing)
     token = dict(bearer(exchange, exchange.firms[0]))["authorization"].removeprefix("Bearer ")
     keys = [Path(firm["private_key_path"]).read_text() for firm in exchange.firms]
     planted = {

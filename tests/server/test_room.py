@@ -8,7 +8,6 @@ import asyncio
 import html
 import json
 import urllib.request
-from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -16,10 +15,10 @@ import pytest
 import pytest_asyncio
 import yaml
 from chromium import COMMAND
-from processes import Process
 from room_page import RoomPage
-from test_held_answers import signed
-from test_kyc_and_webhooks import Partner
+
+from tests.kit.clients import Partner, signed
+from tests.kit.processes import serve
 
 pytestmark = [
     pytest.mark.long,
@@ -43,7 +42,7 @@ ORDER = {
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def room(browser, exchange) -> AsyncIterator[RoomPage]:
+async def room(browser, exchange):
     """The room of the exchange, live; a script that fails fails the test."""
     page = await RoomPage.open(browser, f"{exchange.control}/")
     await page.live()
@@ -156,9 +155,7 @@ async def test_the_script_shows_each_step_as_it_ends(room, exchange):
 
 async def test_parts_behind_tabs_show_the_views(room, exchange):
     partner = Partner(exchange)
-    partner.register(exchange.webhooks.url)
-    partner.start()
-    exchange.clock.advance("26m")
+    partner.verified(exchange.webhooks.url)
     await room.tab("accounts")
     accounts = exchange.control("GET", "/state/accounts")["accounts"]
     shown = await room.until(
@@ -374,7 +371,7 @@ async def test_a_rule_leads_to_its_place_among_the_rules(room, exchange, watched
 
 
 async def test_streams_that_have_ended_are_listed_with_their_last_frames(room, exchange, watched):
-    headers = signed(exchange, "GET", "/v1/ws/markets")
+    headers = signed(exchange)
     async with (
         aiohttp.ClientSession() as session,
         session.ws_connect(f"{exchange.retail}/v1/ws/markets", headers=headers) as socket,
@@ -505,10 +502,7 @@ async def test_a_lost_connection_is_told_and_comes_back(browser, exchange, watch
 
 @pytest.mark.long
 async def test_the_token_is_asked_for_or_taken_from_the_fragment(browser, tmp_path):
-    served = Process(
-        tmp_path, *["serve", "--port-base", "0", "--clock", "manual", "--control-token", "s3cret"]
-    )
-    try:
+    with serve(tmp_path, "--control-token", "s3cret") as served:
         room = await RoomPage.open(browser, served.ready["room"])
         await room.write("token", "s3cret")
         await room.key("Enter")
@@ -517,8 +511,6 @@ async def test_the_token_is_asked_for_or_taken_from_the_fragment(browser, tmp_pa
         await linked.live()
         assert await linked.look("return location.hash + location.search") == ""
         assert await linked.trouble() == []
-    finally:
-        served.end(2)
 
 
 async def test_the_page_fits_both_widths_in_both_schemes(room, exchange, watched):

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import pytest
 from chromium import COMMAND
-from test_kyc_and_webhooks import Partner
 from test_room import PARTS
 from test_room import room as room
 from test_room import watched as watched
+
+from tests.kit.clients import Partner
 
 pytestmark = [
     pytest.mark.skipif(not COMMAND, reason="no Chromium on this machine"),
@@ -46,9 +47,7 @@ return [...found];
 async def test_controls_have_names_and_text_stands_out(room, exchange, watched):
     exchange.control("POST", "/faults", {"match": {"nth": 90}, "act": {"status": 503}})
     partner = Partner(exchange)
-    partner.register(exchange.webhooks.url)
-    partner.start()
-    exchange.clock.advance("26m")
+    partner.verified(exchange.webhooks.url)
     await room.symbol("watched")
     await room.until("all('history-row')[2].click(); return one('detail').dataset.seq")
     for scheme in ("light", "dark"):

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import pytest
 from chromium import COMMAND
-from test_kyc_and_webhooks import Partner
 from test_room import PARTS
 from test_room import room as room
 from test_room import watched as watched
 
+from tests.kit.clients import Partner
 from tests.node_tools import MODULES, needs
 
 pytestmark = [
@@ -31,9 +31,7 @@ return violations.filter(one => ['serious', 'critical'].includes(one.impact))
 async def test_nothing_serious_is_found_on_any_part(room, exchange, watched, width):
     exchange.control("POST", "/faults", {"match": {"nth": 90}, "act": {"status": 503}})
     partner = Partner(exchange)
-    partner.register(exchange.webhooks.url)
-    partner.start()
-    exchange.clock.advance("26m")
+    partner.verified(exchange.webhooks.url)
     await room.symbol("watched")
     await room.until("all('history-row')[2].click(); return one('detail').dataset.seq")
     await room.size(width, 800)

@@ -9,10 +9,11 @@ import json
 import pytest
 from chromium import COMMAND
 from room_page import RoomPage
-from test_kyc_and_webhooks import Partner
 from test_room import ORDER
 from test_room import room as room
 from test_room import watched as watched
+
+from tests.kit.clients import Partner
 
 pytestmark = [
     pytest.mark.long,

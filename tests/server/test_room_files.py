@@ -6,15 +6,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import http.client
 import json
 import stat
-from urllib.parse import urlsplit
 
 import pytest
 from patience import until
-from processes import Process
-from test_kyc_and_webhooks import Partner
 
 from sim.kernel.instants import NS_PER_S
 from sim.run.actors.operator.views import ViewFilter, view
@@ -22,17 +18,15 @@ from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 from sim.server.room_files import FOLDER
 from sim.testing.control import ControlError
+from tests.kit.clients import Partner, place
+from tests.kit.http import call
+from tests.kit.processes import serve
 
 
 def ask(address, path, verb="GET", **headers):
     """Status, headers and body of a request to a listener."""
-    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=10)
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(verb, path, headers=headers)
-    answer = connection.getresponse()
-    body = answer.read()
-    connection.close()
-    return answer.status, answer.headers, body
+    return call(f"{address}{path}", verb=verb, headers=headers)
 
 
 # ---- files
@@ -69,14 +63,8 @@ def test_a_browser_that_has_a_file_is_answered_304(exchange):
 @pytest.mark.parametrize(
     "path",
     [
-        "/nothing.js",
-        "/../server/room.py",
-        "/%2e%2e/cli/main.py",
-        "/vendor",
-        "/vendor/manifest.json",
-        "/panels/../main.js",
-        "//etc/passwd",
-        "/main.js/x",
+        *("/nothing.js", "/../server/room.py", "/%2e%2e/cli/main.py", "/vendor"),
+        *("/vendor/manifest.json", "/panels/../main.js", "//etc/passwd", "/main.js/x"),
     ],
 )
 def test_what_is_no_file_of_the_page_is_404(exchange, path):
@@ -119,24 +107,12 @@ def test_serve_prints_the_address_of_the_room_and_opens_it(tmp_path, monkeypatch
     browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}.part && mv {opened}.part {opened}\n')
     browser.chmod(browser.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("BROWSER", str(browser))
-    served = Process(
-        tmp_path,
-        "serve",
-        "--port-base",
-        "0",
-        "--clock",
-        "manual",
-        "--open",
-        "--control-token",
-        "s3cret",
-    )
-    try:
+    with serve(tmp_path, "--open", "--control-token", "s3cret") as served:
         asyncio.run(until(opened.exists))
         assert opened.read_text() == f"{served.ready['control']}/#token=s3cret"
         status, _, page = ask(served.ready["control"], "/")
         assert status == 200 and b"s3cret" not in page
         assert ask(served.ready["control"], "/_sim/v1/clock")[0] == 401
-    finally:
         _, out, _ = served.end(2)
     (line,) = [line for line in out.splitlines() if "room" in line.split()]
     assert line.split() == ["room", f"{served.ready['control']}/#token=s3cret"]
@@ -148,16 +124,14 @@ def test_serve_prints_the_address_of_the_room_and_opens_it(tmp_path, monkeypatch
 
 def trade(exchange, symbol, price, qty):
     for who, side in (("maker", "sell"), ("taker", "buy")):
-        order = {"as": who, "symbol": symbol, "side": side, "price": price, "qty": qty}
-        exchange.control("POST", "/orders", order)
+        place(exchange, symbol, side, price, qty, who)
 
 
 @pytest.fixture
 def traded(exchange):
     """An instrument with three trades of its own."""
-    exchange.control(
-        "POST", "/instruments", {"symbol": "watched", "tick_size": "0.01", "state": "OPEN"}
-    )
+    terms = {"symbol": "watched", "tick_size": "0.01", "state": "OPEN"}
+    exchange.control("POST", "/instruments", terms)
     for price, qty in (("0.40", "1"), ("0.45", "2"), ("0.50", "3")):
         trade(exchange, "watched", price, qty)
     return "watched"
@@ -168,30 +142,20 @@ def test_views_are_narrowed_to_a_symbol_an_account_and_the_last_rows(exchange, t
         return exchange.control("GET", f"/state/{view}{query}")[view]
 
     trades = rows("trades", f"?symbol={traded}")
-    assert [(row["price"], row["qty"], row["side"]) for row in trades] == [
-        ("0.4", "1", "BUY"),
-        ("0.45", "2", "BUY"),
-        ("0.5", "3", "BUY"),
-    ]
+    shown = [(row["price"], row["qty"], row["side"]) for row in trades]
+    assert shown == [("0.4", "1", "BUY"), ("0.45", "2", "BUY"), ("0.5", "3", "BUY")]
     assert rows("trades", f"?symbol={traded}&last=1") == trades[-1:]
     assert [row for row in rows("trades") if row["symbol"] == traded] == trades
     taker = trades[0]["taker"]
     mine = rows("orders", f"?symbol={traded}&account={taker}")
-    assert mine == [
-        row for row in rows("orders") if (row["symbol"], row["account"]) == (traded, taker)
-    ]
-    assert (
-        len(mine) == 3
-        and rows("orders", f"?account={taker}&last=2") == rows("orders", f"?account={taker}")[-2:]
-    )
+    every = [row for row in rows("orders") if row["account"] == taker]
+    assert mine == [row for row in every if row["symbol"] == traded] and len(mine) == 3
+    assert rows("orders", f"?account={taker}&last=2") == rows("orders", f"?account={taker}")[-2:]
     ledger = rows("ledger", f"?account={taker}")
     assert ledger[-1]["balance"] == rows("accounts", f"?account={taker}")[0]["balance"]
-    assert [row["amount"] for row in ledger[-3:]] == [
-        row["amount"] for row in rows("ledger", f"?account={taker}&last=3")
-    ]
-    assert rows("books", f"?symbol={traded}") == [
-        row for row in rows("books") if row["symbol"] == traded
-    ]
+    assert ledger[-3:] == rows("ledger", f"?account={taker}&last=3")
+    books = [row for row in rows("books") if row["symbol"] == traded]
+    assert rows("books", f"?symbol={traded}") == books
     assert [row["symbol"] for row in rows("instruments", f"?symbol={traded}")] == [traded]
 
 
@@ -255,11 +219,10 @@ def test_instruments_are_found_by_words_of_their_symbol(exchange, traded):
 
 
 def test_an_entry_may_be_sent_in_yaml(exchange):
-    def send(body, kind):
-        connection = http.client.HTTPConnection(urlsplit(exchange.control).netloc, timeout=10)
-        connection.request("POST", "/_sim/v1/faults", body, {"Content-Type": kind})
-        answer = connection.getresponse()
-        return answer.status, json.loads(answer.read())
+    def send(text, kind):
+        url = f"{exchange.control}/_sim/v1/faults"
+        answer = call(url, text.encode(), headers={"Content-Type": kind})
+        return answer.status, answer.json()
 
     entry = "match: {operation: CreateOrder, nth: 2}\nact: {status: 503}\n"
     status, answer = send(entry, "application/yaml; charset=utf-8")
@@ -282,18 +245,13 @@ def test_every_call_says_what_it_does_and_which_step_does_the_same(exchange):
     state = rows["POST /instruments/{symbol}/state"]
     assert (state["step"], state["subject"], state["form"]) == ("state", "symbol", "entry")
     assert (rows["PUT /preset"]["form"], rows["PUT /quirks/{name}"]["form"]) == ("text", "pair")
-    assert "step" not in rows["GET /clock"] and rows["GET /state/{view}"]["query"] == [
-        "symbol",
-        "account",
-        "last",
-    ]
+    assert "step" not in rows["GET /clock"]
+    assert rows["GET /state/{view}"]["query"] == ["symbol", "account", "last"]
 
 
 def test_one_event_is_sent_again_acknowledged_or_not(exchange):
     partner = Partner(exchange)
-    partner.register(exchange.webhooks.url)
-    partner.start()
-    exchange.clock.advance("26m")
+    partner.verified(exchange.webhooks.url)
     (event,) = {
         row["event_id"] for row in exchange.webhooks.deliveries if row["type"] == "kyc.approved"
     }
@@ -317,18 +275,13 @@ def test_a_session_made_by_hand_is_a_scenario(exchange, traded, tmp_path):
     simulation = Simulation(load_scenario(str(path)))
     simulation.advance_to(simulation.now + 60 * NS_PER_S)
     engine = simulation.engine
-    again = [
-        view(engine, name, ViewFilter(symbol=traded))[name] for name in ("trades", "instruments")
-    ]
-    there = [
-        exchange.control("GET", f"/state/{name}?symbol={traded}")[name]
-        for name in ("trades", "instruments")
-    ]
-    kept = ("at", "price", "qty", "side")
-    assert [[row[key] for key in kept] for row in again[0]] == [
-        [row[key] for key in kept] for row in there[0]
-    ]
-    assert again[1][0]["state"] == there[1][0]["state"] == "HALTED"
+    kept = {"trades": ("at", "price", "qty", "side"), "instruments": ("state",)}
+    for name, keys in kept.items():
+        again = view(engine, name, ViewFilter(symbol=traded))[name]
+        there = exchange.control("GET", f"/state/{name}?symbol={traded}")[name]
+        told = [[row[key] for key in keys] for row in there]
+        assert [[row[key] for key in keys] for row in again] == told
+    assert told == [["HALTED"]]
     assert not [result for result in simulation.script.results if result.failures]
 
 

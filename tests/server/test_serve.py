@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import socket
 import ssl
-import subprocess
-import sys
 import time
 import urllib.request
 from pathlib import Path
-from urllib.error import HTTPError
 
 import pytest
 
 from sim.cli.main import main
+from tests.kit.http import status
+from tests.kit.processes import sim
 
+SERVE = ("serve", "--port-base", "0", "--clock", "manual")
 SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control", "docs")
 
 
-def ask(url, *, context=None, token="", data=None):
-    request = urllib.request.Request(
-        url, data=data, headers={"Authorization": f"Bearer {token}"} if token else {}
-    )
-    try:
-        with urllib.request.urlopen(request, context=context) as answer:
-            return answer.status, json.load(answer)
-    except HTTPError as error:
-        return error.code, json.load(error)
+def answered(url: str, token: str) -> tuple[int, int]:
+    """The status of a call without a token, and with it."""
+    return status(url), status(url, headers={"Authorization": f"Bearer {token}"})
 
 
 @pytest.mark.spec("S0-1")
@@ -36,48 +29,24 @@ def test_the_ready_file_is_there_once_everything_accepts_and_an_interrupt_ends_i
     start, tmp_path
 ):
     journal = tmp_path / "run.ndjson"
-    served = start(
-        "serve",
-        "--port-base",
-        "0",
-        "--clock",
-        "manual",
-        "--seed",
-        "11",
-        "--journal",
-        str(journal),
-        "--start",
-        "2026-07-09T01:58:00-04:00",
-    )
+    begins = ("--seed", "11", "--start", "2026-07-09T01:58:00-04:00")
+    served = start(*SERVE, *begins, "--journal", str(journal))
     ready = served.ready
     for surface in SURFACES:
         host, _, port = ready[surface].removeprefix("http://").partition(":")
         socket.create_connection((host, int(port)), timeout=5).close()
-    assert (ready["scenario"], ready["seed"], ready["now"], ready["tls_ca"]) == (
-        "quickstart",
-        11,
-        "2026-07-09T05:58:00Z",
-        None,
-    )
+    assert (ready["scenario"], ready["seed"]) == ("quickstart", 11)
+    assert (ready["now"], ready["tls_ca"]) == ("2026-07-09T05:58:00Z", None)
     assert ready["journal"] == str(journal)
+    keys = {"firm", "client_id", "private_key_path", "private_key_pem", "audience", "scopes"}
     for firm in ready["firms"]:
-        assert {
-            "firm",
-            "client_id",
-            "private_key_path",
-            "private_key_pem",
-            "audience",
-            "scopes",
-            "users",
-            "accounts",
-            "participants",
-        } <= set(firm)
+        assert keys | {"users", "accounts", "participants"} <= set(firm)
         assert Path(firm["private_key_path"]).is_file()
         assert dict(zip(firm["users"], firm["accounts"], strict=True)) == firm["participants"]
     assert all({"key_id", "secret_key", "account"} <= set(key) for key in ready["api_keys"])
     assert {"open", "fractional", "pending"} <= set(ready["symbols"])
-    assert ask(f"{ready['control']}/_sim/v1/clock")[1]["mode"] == "manual"
-    assert ask(f"{ready['gateway']}/v2/leagues")[0] == 200
+    assert served.control("GET", "/clock")["mode"] == "manual"
+    assert status(f"{ready['gateway']}/v2/leagues") == 200
     code, out, err = served.end(signal.SIGINT)
     assert code == 130
     assert "Traceback" not in err
@@ -86,35 +55,16 @@ def test_the_ready_file_is_there_once_everything_accepts_and_an_interrupt_ends_i
     assert journal.read_bytes().count(b"\n") == 2
 
 
-@pytest.mark.long
-def test_a_killed_process_leaves_a_journal_that_replays(start, tmp_path):
-    journal = tmp_path / "run.ndjson"
-    served = start("serve", "--port-base", "0", "--clock", "manual", "--journal", str(journal))
-    ask(f"{served.ready['gateway']}/v2/leagues")
-    ask(f"{served.ready['control']}/_sim/v1/clock/advance", data=b'{"by": "1h"}')
-    digest = ask(f"{served.ready['control']}/_sim/v1/digest")[1]["digest"]
-    served.end(signal.SIGKILL)
-    replayed = subprocess.run(
-        [sys.executable, "-m", "sim", "replay", str(journal)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert replayed.returncode == 0, replayed.stdout
-    assert digest in replayed.stdout
-
-
 def test_a_replayed_journal_can_be_served_from_where_it_came_to(start, tmp_path):
     journal = tmp_path / "run.ndjson"
-    first = start("serve", "--port-base", "0", "--clock", "manual", "--journal", str(journal))
-    ask(f"{first.ready['control']}/_sim/v1/clock/advance", data=b'{"to": "2026-09-08T19:30:00Z"}')
-    digest = ask(f"{first.ready['control']}/_sim/v1/digest")[1]["digest"]
+    first = start(*SERVE, "--journal", str(journal))
+    first.control("POST", "/clock/advance", {"to": "2026-09-08T19:30:00Z"})
+    digest = first.control("GET", "/digest")["digest"]
     first.end(signal.SIGTERM)
-    first.ready_file.unlink()
     again = start("replay", str(journal), "--serve", "--port-base", "0")
     assert again.ready["now"] == "2026-09-08T19:30:00Z"
-    assert ask(f"{again.ready['control']}/_sim/v1/digest")[1]["digest"] == digest
-    assert ask(f"{again.ready['gateway']}/v2/leagues")[0] == 200
+    assert again.control("GET", "/digest")["digest"] == digest
+    assert status(f"{again.ready['gateway']}/v2/leagues") == 200
 
 
 @pytest.mark.long
@@ -124,13 +74,7 @@ def test_a_port_that_is_taken_is_exit_4_and_a_hint(tmp_path):
         taken.listen()
         base = taken.getsockname()[1]
         for offset in (0, 4):
-            found = subprocess.run(
-                [sys.executable, "-m", "sim", "serve", "--port-base", str(base - offset)],
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=20,
-            )
+            found = sim("serve", "--port-base", base - offset)
             assert found.returncode == 4
             assert "--port-base 0" in found.stderr
             assert "Traceback" not in found.stderr
@@ -139,13 +83,12 @@ def test_a_port_that_is_taken_is_exit_4_and_a_hint(tmp_path):
 def test_tls_covers_every_surface_and_only_its_own_authority_is_trusted(start, tmp_path):
     import grpc
 
-    served = start("serve", "--port-base", "0", "--clock", "manual", "--tls", str(tmp_path / "tls"))
+    served = start(*SERVE, "--tls", str(tmp_path / "tls"))
     ca = Path(served.ready["tls_ca"])
     assert ca == (tmp_path / "tls" / "ca.pem").resolve()
-    context = ssl.create_default_context(cafile=str(ca))
     for surface in ("gateway", "control"):
         assert served.ready[surface].startswith("https://")
-    assert ask(f"{served.ready['gateway']}/v2/leagues", context=context)[0] == 200
+    assert status(f"{served.ready['gateway']}/v2/leagues", ca=str(ca)) == 200
     with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
         urllib.request.urlopen(served.ready["retail"])
     credentials = grpc.ssl_channel_credentials(ca.read_bytes())
@@ -156,8 +99,7 @@ def test_tls_covers_every_surface_and_only_its_own_authority_is_trusted(start, t
 def test_a_client_with_fixed_hosts_finds_their_names_in_the_certificate(start, tmp_path):
     names = ("gateway.vendor.example", "api.vendor.example", "*.stage.vendor.example")
     options = [word for name in names for word in ("--tls-name", name)]
-    common = ("serve", "--port-base", "0", "--clock", "manual", "--tls", str(tmp_path / "tls"))
-    served = start(*common, *options)
+    served = start(*SERVE, "--tls", str(tmp_path / "tls"), *options)
     context = ssl.create_default_context(cafile=served.ready["tls_ca"])
     port = int(served.ready["gateway"].rpartition(":")[2])
 
@@ -194,10 +136,9 @@ def test_a_name_that_no_certificate_can_have_is_refused(
 
 
 def test_beyond_loopback_the_control_plane_asks_for_a_token(start):
-    served = start("serve", "--host", "0.0.0.0", "--port-base", "0", "--clock", "manual")
+    served = start(*SERVE, "--host", "0.0.0.0")
     clock = f"{served.ready['control']}/_sim/v1/clock"
-    assert ask(clock)[0] == 401
-    assert ask(clock, token=served.ready["control_token"])[0] == 200
+    assert answered(clock, served.ready["control_token"]) == (401, 200)
     code, out, _ = served.end(signal.SIGTERM)
     assert code == 0
     assert served.ready["control_token"] in out
@@ -208,41 +149,39 @@ def test_the_token_of_the_control_plane_comes_from_a_file_or_the_environment(
 ):
     (tmp_path / "token").write_text("from-the-file\n")
     monkeypatch.setenv("SIM_CONTROL_TOKEN", "from-the-environment")
-    common = ("serve", "--port-base", "0", "--clock", "manual")
     for options, token, warned in (
         ((), "from-the-environment", False),
         (("--control-token-file", str(tmp_path / "token")), "from-the-file", False),
         (("--control-token", "from-the-option"), "from-the-option", True),
     ):
-        served = start(*common, *options)
+        served = start(*SERVE, *options)
         clock = f"{served.ready['control']}/_sim/v1/clock"
-        assert (ask(clock)[0], ask(clock, token=token)[0]) == (401, 200)
+        assert answered(clock, token) == (401, 200)
         _, _, err = served.end(signal.SIGTERM)
         assert ("shows in the process list" in err) is warned
-        served.ready_file.unlink()
 
 
 def test_files_that_hold_secrets_are_for_their_owner_alone(start, tmp_path):
     journal = tmp_path / "run.ndjson"
     journal.touch(0o666)
-    served = start("serve", "--port-base", "0", "--clock", "manual", "--journal", str(journal))
+    served = start(*SERVE, "--journal", str(journal))
     for path in (journal, served.ready_file):
         assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_terminal_that_closes_gets_the_closing_line(start):
-    served = start("serve", "--port-base", "0", "--clock", "manual")
+    served = start(*SERVE)
     code, out, _ = served.end(signal.SIGHUP)
     assert (code, " inputs, digest " in out) == (0, True)
 
 
 def test_a_second_interrupt_kills(start):
-    served = start("serve", "--port-base", "0", "--clock", "manual")
+    served = start(*SERVE)
     assert served.end(signal.SIGINT, signal.SIGINT)[0] == 130
 
 
 def test_a_paced_clock_moves_by_itself(start):
     served = start("serve", "--port-base", "0", "--clock", "paced:3600")
     deadline = time.monotonic() + 10
-    while ask(f"{served.ready['control']}/_sim/v1/clock")[1]["now"] <= served.ready["now"]:
+    while served.control("GET", "/clock")["now"] <= served.ready["now"]:
         assert time.monotonic() < deadline

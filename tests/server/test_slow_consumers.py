@@ -8,72 +8,53 @@ from typing import Any
 
 from patience import until
 
-from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.api.pipeline.inputs import Close
 from sim.api.pipeline.settings import Settings
 from sim.contract.messages import exchange_v1 as wire
-from sim.core.model.enums import InstrumentState
-from sim.core.model.instrument import Instrument
-from sim.run.client.client import connect
 from sim.server.host import Host
 from sim.server.stream_buffer import StreamBuffer
 from sim.world.format.clock_mode import MANUAL
-from tests.journeys import firm, quiet
+from tests.kit.desk import begin
 
 BUFFER = 6_000
+BOOKS = "MarketDataSubscriptionAPI.CreateMarketDataSubscription"
 
 
 class Lagging:
     """A served exchange with a client that opened a stream and does not read it."""
 
     def __init__(self, buffer: int = BUFFER) -> None:
-        self.sim = Simulation(load_scenario("quickstart"), settings=Settings(stream_buffer=buffer))
-        self.world = connect(self.sim)
+        self.desk = begin(settings=Settings(stream_buffer=buffer))
+        self.sim = self.desk.simulation
         self.host = Host(self.sim, MANUAL)
-        self.instrument = quiet(self.sim)
-        self.other = next(
-            found
-            for found in self.sim.exchange.instruments
-            if found is not self.instrument and self._open(found)
-        )
-
-    def _open(self, instrument: Instrument) -> bool:
-        return self.sim.exchange.trading.state(instrument.symbol) is InstrumentState.OPEN
+        self.instrument = self.desk.quiet()
+        self.other = next(row for row in self.desk.in_state() if row is not self.instrument)
 
     def open(self, operation: str, request: Any) -> StreamBuffer:
         method = self.sim.contract.by_name(operation).full_methods[0]
         message = protobuf_encoder(type(request))(request) if request is not None else b""
-        channel = self.host.open(method, self.world.bearer(firm(self.sim)), message, "127.0.0.1")
+        channel = self.host.open(method, self.desk.bearer(self.desk.firm), message, "127.0.0.1")
         assert isinstance(channel, StreamBuffer)
         return channel
 
     async def trade(self, count: int) -> None:
         """Change one book many times."""
         for number in range(count):
-            order = {
-                "as": "maker",
-                "symbol": self.instrument.symbol,
-                "side": "buy",
-                "price": f"0.{10 + number % 30}",
-                "qty": "1",
-            }
+            order = {"as": "maker", "symbol": self.instrument.symbol, "side": "buy", "qty": "1"}
+            order["price"] = f"0.{10 + number % 30}"
             await self.host.control("order.place", "", order)
 
     def book(self, symbol: str) -> list[tuple[int, int]]:
-        rows = (
-            self.world.exchange(firm(self.sim))
-            .get(f"/v1/orderbook/{symbol}", params={"depth": 10})
-            .json()["bids"]
-        )
-        return [(int(row["px"]), int(row["qty"])) for row in rows]
+        answer = self.desk.partner.get(f"/v1/orderbook/{symbol}", params={"depth": 10})
+        return [(int(row["px"]), int(row["qty"])) for row in answer.json()["bids"]]
 
 
 async def drain(channel: StreamBuffer, response: type) -> tuple[list[Any], Close | None]:
     frames = []
     while channel.waiting:
         frames.append(protobuf_decoder(response)(await channel.take()))
-    return frames, await channel.take() if channel.ended else None
+    return frames, await channel.take() if channel.ended_by else None
 
 
 def shown(frames: list[Any]) -> dict[str, list[tuple[int, int]]]:
@@ -84,13 +65,13 @@ def shown(frames: list[Any]) -> dict[str, list[tuple[int, int]]]:
     }
 
 
-async def test_a_reader_that_asked_to_skip_keeps_its_stream_and_knows_every_book_as_it_is() -> None:
+async def test_a_reader_that_asked_to_skip_keeps_its_stream_and_knows_every_book_as_it_is():
     lagging = Lagging()
     symbols = [lagging.instrument.symbol, lagging.other.symbol]
     request = wire.CreateMarketDataSubscriptionRequest(
         symbols=symbols, slow_consumer_skip_to_head=True
     )
-    channel = lagging.open("MarketDataSubscriptionAPI.CreateMarketDataSubscription", request)
+    channel = lagging.open(BOOKS, request)
     await lagging.trade(150)
     frames, end = await drain(channel, wire.CreateMarketDataSubscriptionResponse)
     assert end is None and len(frames) < 100
@@ -100,7 +81,7 @@ async def test_a_reader_that_asked_to_skip_keeps_its_stream_and_knows_every_book
     assert shown(frames) == {symbols[0]: lagging.book(symbols[0])}
 
 
-async def test_a_book_that_did_not_change_is_shown_as_it_was_first_sent() -> None:
+async def test_a_book_that_did_not_change_is_shown_as_it_was_first_sent():
     """After skipped frames, a client gets the same frame of an unchanged book as all others,
     however long ago it was sent.
     """
@@ -109,8 +90,7 @@ async def test_a_book_that_did_not_change_is_shown_as_it_was_first_sent() -> Non
     request = wire.CreateMarketDataSubscriptionRequest(
         symbols=[lagging.instrument.symbol, quiet_one], slow_consumer_skip_to_head=True
     )
-    operation = "MarketDataSubscriptionAPI.CreateMarketDataSubscription"
-    slow, prompt = lagging.open(operation, request), lagging.open(operation, request)
+    slow, prompt = lagging.open(BOOKS, request), lagging.open(BOOKS, request)
     response = wire.CreateMarketDataSubscriptionResponse
     first, _ = await drain(prompt, response)
     for _ in range(15):
@@ -123,16 +103,16 @@ async def test_a_book_that_did_not_change_is_shown_as_it_was_first_sent() -> Non
     assert [frame for frame in last if frame.update and frame.update.symbol == quiet_one] == [was]
 
 
-async def test_answers_to_commands_are_never_skipped() -> None:
+async def test_answers_to_commands_are_never_skipped():
     lagging = Lagging()
     channel = lagging.open("MarketDataSubscriptionAPI.BiDirectionalStreamMarketData", None)
     encode = protobuf_encoder(wire.BiDirectionalStreamMarketDataRequest)
-    asked = [
-        ([lagging.instrument.symbol], True),
-        ([lagging.other.symbol], False),
+    first, second = lagging.instrument.symbol, lagging.other.symbol
+    for symbols, skips in (
+        ([first], True),
+        ([second], False),
         (["nope"], False),
-    ]
-    for symbols, skips in asked:  # the option is effective in the first frame only
+    ):  # the option is effective in the first frame only
         frame = wire.BiDirectionalStreamMarketDataRequest(
             subscribe=wire.SubscribeCommand(symbols=symbols), slow_consumer_skip_to_head=skips
         )
@@ -140,29 +120,22 @@ async def test_answers_to_commands_are_never_skipped() -> None:
     await lagging.trade(150)
     frames, end = await drain(channel, wire.BiDirectionalStreamMarketDataResponse)
     assert end is None and len(frames) < 100
-    assert [frame.subscription_ack.symbols_added for frame in frames if frame.subscription_ack] == [
-        asked[0][0],
-        asked[1][0],
-    ]
-    assert [frame.subscription_error.symbols for frame in frames if frame.subscription_error] == [
-        ["nope"]
-    ]
-    assert shown(frames)[lagging.instrument.symbol] == lagging.book(lagging.instrument.symbol)
+    added = [frame.subscription_ack.symbols_added for frame in frames if frame.subscription_ack]
+    assert added == [[first], [second]]
+    (error,) = (frame.subscription_error for frame in frames if frame.subscription_error)
+    assert error.symbols == ["nope"] and shown(frames)[first] == lagging.book(first)
 
 
-async def test_a_reader_that_did_not_ask_is_disconnected_and_gives_its_place_back() -> None:
+async def test_a_reader_that_did_not_ask_is_disconnected_and_gives_its_place_back():
     lagging = Lagging()
-    channel = lagging.open(
-        "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
-        wire.CreateMarketDataSubscriptionRequest(),
-    )
+    channel = lagging.open(BOOKS, wire.CreateMarketDataSubscriptionRequest())
     await lagging.trade(150)
     _, end = await drain(channel, wire.CreateMarketDataSubscriptionResponse)
     assert end is not None and (end.code, end.message) == (8, "slow consumer")
     await until(lambda: lagging.sim.streams() == [])
 
 
-async def test_instrument_states_skip_to_what_they_are_now() -> None:
+async def test_instrument_states_skip_to_what_they_are_now():
     lagging = Lagging(buffer=3_000)
     symbol = lagging.instrument.symbol
     request = wire.CreateInstrumentStateChangeSubscriptionRequest(
@@ -176,14 +149,12 @@ async def test_instrument_states_skip_to_what_they_are_now() -> None:
     assert frames[-1].instruments[0].state == wire.InstrumentState.INSTRUMENT_STATE_SUSPENDED
 
 
-async def test_skipping_leaves_no_trace_in_the_digest() -> None:
+async def test_skipping_leaves_no_trace_in_the_digest():
     digests = []
     for buffer in (BUFFER, 1 << 26):
         lagging = Lagging(buffer)
-        lagging.open(
-            "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
-            wire.CreateMarketDataSubscriptionRequest(slow_consumer_skip_to_head=True),
-        )
+        request = wire.CreateMarketDataSubscriptionRequest(slow_consumer_skip_to_head=True)
+        lagging.open(BOOKS, request)
         await lagging.trade(150)
         await lagging.host.advance(lagging.sim.now + 120_000_000_000)
         digests.append(lagging.sim.digest)

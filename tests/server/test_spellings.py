@@ -16,9 +16,9 @@ from sim.core.model.refusals import Refusal
 from sim.kernel.instants import NS_PER_S, format_instant, from_datetime, parse_instant, parse_span
 from sim.testing import connect
 from sim.testing.control import ControlError
-from sim.testing.exchange_fixture import ServedExchange
 from sim.world.format.order_flow import _due
 from sim.world.format.yaml_tree import ScenarioError
+from tests.kit.clients import served_exchange
 
 WORLD = """\
 name: spelled
@@ -28,12 +28,8 @@ world: {instruments: [{symbol: rain, tick_size: "0.01", state: OPEN}]}
 SPANS = ["90s", "1m30s", "1.5m", "90000ms", "0.025h", "PT90S", "PT1M30S", "P0DT90S", "+90s"]
 NO_SPANS = ["90", "1 m", "90sec", "0:01:30", "PT", "P1M", "", "soon"]
 INSTANTS = [
-    "2026-09-08T18:05:00Z",
-    "2026-09-08t18:05:00z",
-    "2026-09-08 18:05:00Z",
-    "2026-09-08T18:05Z",
-    "2026-09-08T18:05:00.000Z",
-    "2026-09-08T14:05:00-04:00",
+    *("2026-09-08T18:05:00Z", "2026-09-08t18:05:00z", "2026-09-08 18:05:00Z"),
+    *("2026-09-08T18:05Z", "2026-09-08T18:05:00.000Z", "2026-09-08T14:05:00-04:00"),
     "2026-09-08T20:05:00+02:00",
 ]
 NO_INSTANTS = ["2026-09-08T18:05:00", "18:05", "08.09.2026", "2026-09-31T00:00:00Z", "soon"]
@@ -60,10 +56,7 @@ PEOPLE = {
 
 @pytest.fixture(scope="module")
 def exchange(tmp_path_factory):
-    journal = tmp_path_factory.mktemp("spelled") / "run.ndjson"
-    served = ServedExchange(load_scenario(WORLD), journal=journal)
-    yield served
-    served.close()
+    yield from served_exchange(tmp_path_factory, WORLD)
 
 
 def step(text):
@@ -98,13 +91,20 @@ def assumption_in_force(exchange, text):
     return parse_span(exchange.control("PUT", path, {"value": text})["value"])
 
 
+def fault_row(exchange, identifier):
+    faults = exchange.control("GET", "/faults")["faults"]
+    return next(row for row in faults if row["id"] == identifier)
+
+
+def chance_of(exchange, identifier):
+    match = fault_row(exchange, identifier)["match"]
+    return str(parse_chance(match.get("probability", "always")))
+
+
 def fault_ttl(exchange, text):
     fault = {"match": {"operation": "InsertOrder"}, "act": {"status": 503}, "ttl": text}
     identifier = exchange.control("POST", "/faults", fault)["id"]
-    (row,) = [
-        row for row in exchange.control("GET", "/faults")["faults"] if row["id"] == identifier
-    ]
-    return parse_span(row["ttl"])
+    return parse_span(fault_row(exchange, identifier)["ttl"])
 
 
 SPAN_SURFACES = {
@@ -245,18 +245,12 @@ def quirk_of_control(exchange, value):
 def fault_of_control(exchange, value):
     body = {"match": {"probability": value}, "act": {"status": 503}}
     identifier = exchange.control("POST", "/faults", body)["id"]
-    (row,) = [
-        row for row in exchange.control("GET", "/faults")["faults"] if row["id"] == identifier
-    ]
-    return str(parse_chance(row["match"].get("probability", "always")))
+    return chance_of(exchange, identifier)
 
 
 def fault_of_fixture(exchange, value):
     identifier = exchange.fault(probability=value, status=503).id
-    (row,) = [
-        row for row in exchange.control("GET", "/faults")["faults"] if row["id"] == identifier
-    ]
-    return str(parse_chance(row["match"].get("probability", "always")))
+    return chance_of(exchange, identifier)
 
 
 ODDS_SURFACES = {

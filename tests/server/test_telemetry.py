@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
 import re
@@ -10,28 +9,27 @@ import signal
 import subprocess
 import sys
 import threading
-import urllib.request
 from collections import defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
 
 import grpc
 import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from processes import Process
 from prometheus_client.parser import text_string_to_metric_families
 
 from sim import Simulation, load_scenario
 from sim.cli import listening
 from sim.cli.main import main
 from sim.run.actors.operator.metrics import metrics
-from sim.server.control.metrics import prometheus_text
+from sim.server.telemetry.prometheus import prometheus_text
 from sim.testing import connect
 from sim.testing.exchange_fixture import ServedExchange
+from tests.kit.http import call
+from tests.kit.processes import serve
 
 ROOT = Path(__file__).parents[2]
 KINDS: dict[str, Any] = {
@@ -86,11 +84,15 @@ class Collector:
                 "ms": (span.end_time_unix_nano - span.start_time_unix_nano) / 1e6,
                 **_plain(span.attributes),
             }
-            for batch in self.got["/v1/traces"]
-            for resource in batch.resource_spans
-            for scope in resource.scope_spans
-            for span in scope.spans
+            for span in self.all("traces", "resource_spans", "scope_spans", "spans")
         ]
+
+    def all(self, path: str, *names: str) -> list[Any]:
+        """What came at a path, down to the fields of a name in those of another."""
+        found = self.got[f"/v1/{path}"]
+        for name in names:
+            found = [inner for one in found for inner in getattr(one, name)]
+        return found
 
 
 def _plain(attributes: Any) -> dict[str, Any]:
@@ -107,32 +109,28 @@ def collector():
 def play(folder: Path, *words: str) -> tuple[str, dict[str, Any], str]:
     """The same calls on a served exchange. Digest, ready file, errors."""
     (folder / "mine.yaml").write_text(SCENARIO)
-    mine = ("serve", str(folder / "mine.yaml"), "--port-base", "0", "--quiet", *words)
-    served = Process(folder, *mine)
-    at = served.ready
-    headers = {"traceparent": f"00-{TRACE}-{SPAN}-01"}
-    request = urllib.request.Request(f"{at['gateway']}/v2/leagues", headers=headers)
-    urllib.request.urlopen(request, timeout=20).close()
-    with pytest.raises(HTTPError):
-        urllib.request.urlopen(f"{at['retail']}/v1/account/balances", timeout=20)
-    with grpc.insecure_channel(at["grpc"]) as channel:
-        health = channel.unary_unary("/grpc.health.v1.Health/Check")
-        health(b"", timeout=20)
-        with pytest.raises(grpc.RpcError):
-            call = channel.unary_unary("/polymarket.us.positions.v1.PositionsAPI/ListPositions")
-            call(b"", timeout=20, metadata=[("traceparent", headers["traceparent"])])
-    advance = json.dumps({"by": "2s"}).encode()
-    urllib.request.urlopen(f"{at['control']}/_sim/v1/clock/advance", advance, timeout=20).close()
-    _, out, err = served.end(signal.SIGTERM)
+    with serve(folder, str(folder / "mine.yaml"), "--quiet", *words) as served:
+        at = served.ready
+        headers = {"traceparent": f"00-{TRACE}-{SPAN}-01"}
+        assert call(f"{at['gateway']}/v2/leagues", headers=headers).status == 200
+        assert call(f"{at['retail']}/v1/account/balances").status == 401
+        with grpc.insecure_channel(at["grpc"]) as channel:
+            health = channel.unary_unary("/grpc.health.v1.Health/Check")
+            health(b"", timeout=20)
+            with pytest.raises(grpc.RpcError):
+                positions = "/polymarket.us.positions.v1.PositionsAPI/ListPositions"
+                channel.unary_unary(positions)(
+                    b"", timeout=20, metadata=[("traceparent", headers["traceparent"])]
+                )
+        served.control("POST", "/clock/advance", {"by": "2s"})
+        _, out, err = served.end(signal.SIGTERM)
     digest = re.search(r"digest ([0-9a-f]{64})", out)
     assert digest is not None
     return digest[1], at, err
 
 
 @pytest.mark.long
-def test_a_collector_gets_spans_logs_and_metrics_and_the_digest_stays(
-    collector: Collector, tmp_path: Path
-) -> None:
+def test_a_collector_gets_spans_logs_and_metrics_and_the_digest_stays(collector, tmp_path):
     with_it, ready, err = play(tmp_path, "--otlp", f"{collector.url}/")
     leagues, refused, *_ = spans = collector.spans()
     assert leagues["trace"] == TRACE and leagues["parent"] == SPAN
@@ -142,39 +140,25 @@ def test_a_collector_gets_spans_logs_and_metrics_and_the_digest_stays(
     assert refused["sim.status"] == 401 and not refused["parent"]
     rpc = [span for span in spans if span["sim.plane"] == "grpc"]
     assert [span["trace"] for span in rpc] == [TRACE], spans
-    (logs,) = {
-        record.body.string_value
-        for batch in collector.got["/v1/logs"]
-        for resource in batch.resource_logs
-        for scope in resource.scope_logs
-        for record in scope.log_records
-    }
+    records = collector.all("logs", "resource_logs", "scope_logs", "log_records")
+    (logs,) = {record.body.string_value for record in records}
     assert logs.startswith("step sees an outage: ") and "503" in logs
-    names = {
-        metric.name
-        for batch in collector.got["/v1/metrics"]
-        for resource in batch.resource_metrics
-        for scope in resource.scope_metrics
-        for metric in scope.metrics
-    }
-    assert {"sim.wall_latency", "sim.virtual_latency"} <= names
+    figures = collector.all("metrics", "resource_metrics", "scope_metrics", "metrics")
+    assert {"sim.wall_latency", "sim.virtual_latency"} <= {metric.name for metric in figures}
     resource = _plain(collector.got["/v1/traces"][0].resource_spans[0].resource.attributes)
     assert resource["service.name"] == "sandbox-exchange" and resource["sim.scenario"] == "mine"
     for key in ready["api_keys"]:
         assert key["secret_key"] not in str(collector.got)
-    (tmp_path / "ready.json").unlink()
     assert play(tmp_path)[0] == with_it, err
 
 
 @pytest.mark.long
-def test_a_collector_that_is_not_there_holds_nothing_up(tmp_path: Path) -> None:
+def test_a_collector_that_is_not_there_holds_nothing_up(tmp_path):
     digest, _, _ = play(tmp_path, "--otlp", "http://127.0.0.1:9")
     assert digest
 
 
-def test_without_the_extra_and_with_no_address_it_is_refused(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_extra_and_with_no_address_it_is_refused(capsys, monkeypatch):
     with pytest.raises(SystemExit):
         main(["serve", "--otlp", "collector:4318"])
     assert "an address such as http://127.0.0.1:4318" in capsys.readouterr().err
@@ -183,7 +167,7 @@ def test_without_the_extra_and_with_no_address_it_is_refused(
     assert "pip install 'sandbox-exchange[otel]'" in capsys.readouterr().err
 
 
-def test_extras_and_what_only_metrics_need_are_imported_when_used() -> None:
+def test_extras_and_what_only_metrics_need_are_imported_when_used():
     said = subprocess.run(
         [sys.executable, "-c", "import sim.server.serve, sim.cli.serve, sys; print(*sys.modules)"],
         capture_output=True,
@@ -202,7 +186,7 @@ def families(exchange: ServedExchange) -> dict[str, Any]:
     return {family.name: family for family in text_string_to_metric_families(text)}
 
 
-def test_metrics_of_an_empty_world_count_what_its_scenario_lists() -> None:
+def test_metrics_of_an_empty_world_count_what_its_scenario_lists():
     listed = "[{symbol: a, state: OPEN}, {symbol: b, state: OPEN}]"
     sim = Simulation(load_scenario(f"name: two\nworld: {{base: empty, instruments: {listed}}}"))
     found = {family.name: [value for _, value in family.samples] for family in metrics(sim.engine)}
@@ -210,13 +194,12 @@ def test_metrics_of_an_empty_world_count_what_its_scenario_lists() -> None:
     assert [found[name] for name in counts] == [[2], [0], [0], [0]]
 
 
-def test_prometheus_reads_every_metric_with_its_help(exchange: ServedExchange) -> None:
+def test_prometheus_reads_every_metric_with_its_help(exchange):
     families(exchange)  # latencies count from the first reading on
     fault = {"match": {"operation": "ListLeagues"}, "act": {"status": 503}, "times": 1}
     exchange.control("POST", "/faults", fault)
-    for _ in range(3):
-        with contextlib.suppress(HTTPError):
-            urllib.request.urlopen(f"{exchange.gateway}/v2/leagues", timeout=20).close()
+    answers = [call(f"{exchange.gateway}/v2/leagues").status for _ in range(3)]
+    assert answers == [503, 200, 200]
     found = families(exchange)
     assert all(family.documentation for family in found.values())
     kinds = {name: family.type for name, family in found.items()}
@@ -232,15 +215,10 @@ def test_prometheus_reads_every_metric_with_its_help(exchange: ServedExchange) -
         assert buckets == sorted(buckets) and buckets[-1] == 3
 
 
-def test_every_query_of_the_dashboard_asks_for_metrics_and_labels_that_exist(
-    exchange: ServedExchange,
-) -> None:
+def test_every_query_of_the_dashboard_asks_for_metrics_and_labels_that_exist(exchange):
     families(exchange)
-    exchange.control(
-        "POST", "/faults", {"match": {"operation": "ListLeagues"}, "act": {"status": 503}}
-    )
-    with pytest.raises(HTTPError):
-        urllib.request.urlopen(f"{exchange.gateway}/v2/leagues", timeout=20)
+    exchange.fault("ListLeagues", status=503)
+    assert call(f"{exchange.gateway}/v2/leagues").status == 503
     simulation = Simulation(load_scenario("quickstart"))  # with a stream, and nothing else
     connect(simulation).web_socket(simulation.exchange.firms.api_keys()[0], "/v1/ws/markets")
     streaming = prometheus_text(metrics(simulation.engine)).decode()

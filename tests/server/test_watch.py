@@ -6,17 +6,16 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 import time
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import Process
+from raw_sockets import connected
 
 from sim.cli.main import main
+from tests.kit.processes import Process
 
 BASE = """
 name: base
@@ -55,14 +54,11 @@ class Watched:
         return facts
 
     def health(self) -> dict[str, Any]:
-        with urllib.request.urlopen(f"{self.served.ready['control']}/_sim/v1/health") as answer:
-            health: dict[str, Any] = json.load(answer)
-            return health
+        health: dict[str, Any] = self.served.control("GET", "/health")
+        return health
 
-    def post(self, path: str, body: object) -> Any:
-        url = f"{self.served.ready['control']}/_sim/v1{path}"
-        with urllib.request.urlopen(url, json.dumps(body).encode()) as answer:
-            return json.load(answer)
+    def advance(self) -> Any:
+        return self.served.control("POST", "/clock/advance", {"by": "1s"})
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -73,28 +69,22 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 @pytest.fixture
-def watched(tmp_path: Path):
-    one = Watched(tmp_path)
-    yield one
-    if one.served.process.poll() is None:
-        one.served.end(signal.SIGTERM)
+def watched(tmp_path):
+    watched = Watched(tmp_path)
+    with watched.served:
+        yield watched
 
 
 def listed(ready: dict[str, Any]) -> set[str]:
     return {"first", "second", "third", "from-base"} & set(ready["symbols"]["open"])
 
 
-def test_a_change_of_the_file_or_of_one_that_it_extends_starts_the_exchange_over(
-    watched: Watched, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_change_of_the_file_or_of_one_that_it_extends_starts_the_exchange_over(watched, capsys):
     assert listed(watched.ready()) == {"first", "from-base"}
-    stream = socket.create_connection(
-        (watched.served.ready["control"].split("/")[2].split(":")[0],
-         int(watched.served.ready["control"].rpartition(":")[2]))
-    )  # fmt: skip
+    stream = connected(watched.served.ready["control"])
     stream.sendall(b"GET /_sim/v1/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
     stream.settimeout(30)
-    watched.post("/clock/advance", {"by": "1s"})
+    watched.advance()
     before = watched.health()
     assert before["seq"] > 1
     watched.write("second")
@@ -107,7 +97,7 @@ def test_a_change_of_the_file_or_of_one_that_it_extends_starts_the_exchange_over
     stream.close()
     watched.base.write_text(BASE.replace("from-base", "third"))
     until(lambda: listed(watched.ready()) == {"second", "third"})
-    assert watched.post("/clock/advance", {"by": "1s"})["now"]
+    assert watched.advance()["now"]
     _, out, err = watched.served.end(signal.SIGTERM)
     assert err.count("sim: reloaded mine, seed 7") == 2, err
     last = watched.journal.with_name("run.reload-2.ndjson")
@@ -116,10 +106,8 @@ def test_a_change_of_the_file_or_of_one_that_it_extends_starts_the_exchange_over
         assert main(["replay", str(journal)]) == 0, capsys.readouterr().out
 
 
-def test_a_scenario_that_cannot_be_read_changes_nothing_and_the_console_says_where(
-    watched: Watched,
-) -> None:
-    watched.post("/clock/advance", {"by": "1s"})
+def test_a_scenario_that_cannot_be_read_changes_nothing_and_the_console_says_where(watched):
+    watched.advance()
     before = watched.health()
     lines = iter(watched.served.process.stderr.readline, "")  # type: ignore[union-attr]
     sound = watched.mine.read_text()

@@ -13,96 +13,75 @@ from sim.api.pipeline.inputs import Close, Reply, Send
 MARKETS = "/v1/ws/markets"
 
 
-def kinds(served):
-    return [given[0] for given in served.sim.inputs]
+async def closed(socket):
+    """Code and reason of the close frame, which comes next."""
+    message = await socket.receive()
+    assert message.type is aiohttp.WSMsgType.CLOSE
+    return message.data, message.extra
 
 
-async def test_frames_go_in_and_come_out(serve):
-    served = await serve()
+async def test_frames_go_in_and_come_out(served):
     served.sim.first_frames = (b'{"heartbeat":{}}',)
-    async with (
-        aiohttp.ClientSession() as http,
-        http.ws_connect(f"{served.at.retail}{MARKETS}") as socket,
-    ):
+    async with served.web_socket() as socket:
         assert (await socket.receive()).data == '{"heartbeat":{}}'
         await socket.send_str("ä")
         assert (await socket.receive()).data == "echo:ä"
         await socket.send_bytes(b"{}")
         assert (await socket.receive()).data == "echo:{}"
     assert served.sim.inputs[0] == ("open", MARKETS, b"", True)
-    await until(lambda: kinds(served) == ["open", "frame", "frame", "hangup"])
+    await until(lambda: served.kinds == ["open", "frame", "frame", "hangup"])
 
 
 @pytest.mark.parametrize("status", [401, 404, 503])
-async def test_a_refused_handshake_is_plain_http(serve, status):
-    served = await serve()
+async def test_a_refused_handshake_is_plain_http(served, status):
     served.sim.refuse_streams = Reply(
         status=status, body=b'{"status":%d}' % status, request_id="req-9"
     )
-    async with aiohttp.ClientSession() as http:
-        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-            await http.ws_connect(f"{served.at.retail}{MARKETS}")
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+        async with served.web_socket():
+            pass
     assert refused.value.status == status
     assert refused.value.headers["x-request-id"] == "req-9"
 
 
-async def test_only_the_retail_plane_upgrades(serve):
-    served = await serve()
-    async with aiohttp.ClientSession() as http:
-        with pytest.raises(aiohttp.WSServerHandshakeError):
-            await http.ws_connect(f"{served.at.gateway}{MARKETS}")
-    assert kinds(served) == ["rest"]
+async def test_only_the_retail_plane_upgrades(served):
+    with pytest.raises(aiohttp.WSServerHandshakeError):
+        async with served.web_socket(plane="gateway"):
+            pass
+    assert served.kinds == ["rest"]
 
 
-async def test_half_a_handshake_is_a_bad_request_and_no_input(serve):
-    served = await serve()
-    async with (
-        aiohttp.ClientSession() as http,
-        http.get(f"{served.at.retail}{MARKETS}", headers={"Upgrade": "websocket"}) as answer,
-    ):
-        assert answer.status == 400
-        assert await answer.json() == {"status": 400, "message": "no valid WebSocket handshake"}
+async def test_half_a_handshake_is_a_bad_request_and_no_input(served):
+    answer = await served.ask("retail", MARKETS, headers={"Upgrade": "websocket"})
+    assert answer.status == 400
+    assert answer.json() == {"status": 400, "message": "no valid WebSocket handshake"}
     assert served.sim.inputs == []
 
 
-async def test_the_exchange_ends_a_socket_with_its_own_code_after_the_frames_before_it(serve):
-    served = await serve()
+async def test_the_exchange_ends_a_socket_with_its_own_code_after_the_frames_before_it(served):
     served.sim.on_frame = lambda stream, message: [
         Send(stream, b"last"),
         Close(stream, 14, "maintenance", 1012),
     ]
-    async with (
-        aiohttp.ClientSession() as http,
-        http.ws_connect(f"{served.at.retail}{MARKETS}") as socket,
-    ):
+    async with served.web_socket() as socket:
         await socket.send_str("x")
         assert (await socket.receive()).data == "last"
-        closed = await socket.receive()
-        assert (closed.type, closed.data, closed.extra) == (
-            aiohttp.WSMsgType.CLOSE,
-            1012,
-            "maintenance",
-        )
-    assert kinds(served) == ["open", "frame"]
+        assert await closed(socket) == (1012, "maintenance")
+    assert served.kinds == ["open", "frame"]
 
 
-async def test_a_client_that_drops_hangs_up(serve):
-    served = await serve()
+async def test_a_client_that_drops_hangs_up(served):
     async with aiohttp.ClientSession() as http:
         socket = await http.ws_connect(f"{served.at.retail}{MARKETS}")
         socket._response.connection.transport.abort()
-        await until(lambda: kinds(served) == ["open", "hangup"])
+        await until(lambda: served.kinds == ["open", "hangup"])
 
 
-async def test_pings_are_answered_and_are_no_inputs(serve):
-    served = await serve()
-    async with (
-        aiohttp.ClientSession() as http,
-        http.ws_connect(f"{served.at.retail}{MARKETS}", autoping=False) as socket,
-    ):
+async def test_pings_are_answered_and_are_no_inputs(served):
+    async with served.web_socket(autoping=False) as socket:
         await socket.ping(b"1")
         assert (await socket.receive()).type == aiohttp.WSMsgType.PONG
-        assert kinds(served) == ["open"]
+        assert served.kinds == ["open"]
 
 
 async def test_a_reader_that_is_too_slow_is_dropped_and_reported(serve):
@@ -112,24 +91,15 @@ async def test_a_reader_that_is_too_slow_is_dropped_and_reported(serve):
         Send(stream, b"y" * (20 << 20)),
         *[Send(stream, b"z" * 600)] * 2,
     ]
-    async with (
-        aiohttp.ClientSession() as http,
-        http.ws_connect(f"{served.at.retail}{MARKETS}", max_msg_size=0) as socket,
-    ):
+    async with served.web_socket(max_msg_size=0) as socket:
         await socket.send_str("x")
         first = await socket.receive()
         assert len(first.data) == 20 << 20
-        closed = await socket.receive()
-        assert (closed.type, closed.data, closed.extra) == (
-            aiohttp.WSMsgType.CLOSE,
-            1013,
-            "slow consumer",
-        )
-    assert kinds(served) == ["open", "frame", "hangup"]
+        assert await closed(socket) == (1013, "slow consumer")
+    assert served.kinds == ["open", "frame", "slow"]
 
 
-async def test_a_reset_ends_sockets_and_their_numbers_may_be_used_again(serve):
-    served = await serve()
+async def test_a_reset_ends_sockets_and_their_numbers_may_be_used_again(served):
     async with aiohttp.ClientSession() as http:
         first = await http.ws_connect(f"{served.at.retail}{MARKETS}")
         await served.host.reset()
@@ -139,4 +109,4 @@ async def test_a_reset_ends_sockets_and_their_numbers_may_be_used_again(serve):
         await second.send_str("still here")
         assert (await second.receive()).data == "echo:still here"
         await second.close()
-        await until(lambda: kinds(served) == ["open", "frame", "hangup"])
+        await until(lambda: served.kinds == ["open", "frame", "hangup"])

@@ -5,44 +5,30 @@ scenario, each with its own clock, random numbers, ports and journal.
 from __future__ import annotations
 
 import json
-import os
+import re
 import signal
-import subprocess
-import sys
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from urllib.error import HTTPError
+from typing import Any
 
 import pytest
 from polymarket_us import PolymarketUS
 
-from sim.read.replay import replay
+from sim.read.replay import replay_file
 from sim.testing.control import Control, ControlError
 from sim.testing.exchange_fixture import ServedExchange
+from tests.kit.bodies import retail_order
+from tests.kit.clients import Facts, sdk
+from tests.kit.http import call
+from tests.kit.processes import serve
 
 
-def client_of(at: dict[str, object] | ServedExchange) -> PolymarketUS:
+def client_of(at: dict[str, Any] | ServedExchange) -> PolymarketUS:
     """The official client, at the addresses of a ready file or of the fixture."""
-    facts = at if isinstance(at, dict) else at.ready
-    key = facts["api_keys"][0]
-    return PolymarketUS(
-        key_id=key["key_id"],
-        secret_key=key["secret_key"],
-        api_base_url=facts["retail"],
-        gateway_base_url=facts["gateway"],
-    )
+    return sdk(Facts(at) if isinstance(at, dict) else at)
 
 
-def bid(symbol: str, price: str = "0.40") -> dict[str, object]:
-    return {
-        "marketSlug": symbol,
-        "intent": "ORDER_INTENT_BUY_LONG",
-        "type": "ORDER_TYPE_LIMIT",
-        "price": {"value": price, "currency": "USD"},
-        "quantity": 1,
-        "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-    }
+def bid(symbol: str, cents: int = 40) -> dict[str, object]:
+    return retail_order(symbol, "BUY_LONG", cents)
 
 
 def digest(control: Control) -> tuple[str, int]:
@@ -68,14 +54,13 @@ def test_a_fork_goes_its_own_way_with_the_same_credentials_and_orders(exchange):
     assert client_of(exchange).orders.retrieve(first)["order"]["id"] == first
 
 
-def test_the_journal_of_a_fork_replays_alone(exchange, tmp_path, capsys):
+def test_the_journal_of_a_fork_replays_alone(exchange):
     client_of(exchange).orders.create(bid(exchange.symbols["open"][0]))
     fork = exchange.fork()
     fork.clock.advance("1m")
     found, _ = digest(fork.control)
     fork.close()
-    assert replay(str(fork.journal), None, sys.stdout) == 0
-    assert found in capsys.readouterr().out
+    assert replay_file(fork.journal).simulation.digest == found
 
 
 def test_the_same_calls_in_two_forks_give_the_same_answers_and_digests(exchange):
@@ -86,7 +71,7 @@ def test_the_same_calls_in_two_forks_give_the_same_answers_and_digests(exchange)
         ids = [
             client.orders.create(bid(symbol, price))["id"]
             for symbol in fork.symbols["open"][:4]
-            for price in ("0.40", "0.41")
+            for price in (40, 41)
         ]
         fork.clock.advance("5m")
         return [ids, client.orders.list(), digest(fork.control)]
@@ -100,21 +85,14 @@ def test_the_same_calls_in_two_forks_give_the_same_answers_and_digests(exchange)
 def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
     control = exchange.control
     fork = control("POST", "/fork", {"name": "branch"})
-    assert (fork["world"], fork["seed"], fork["scenario"]) == (
-        "branch",
-        exchange.seed,
-        "quickstart",
-    )
-    other = control(
-        "POST", "/worlds", {"scenario": "maintenance-window", "seed": 99, "clock": "paced:60"}
-    )
+    shown = (fork["world"], fork["seed"], fork["scenario"])
+    assert shown == ("branch", exchange.seed, "quickstart")
+    begun = {"scenario": "maintenance-window", "seed": 99, "clock": "paced:60"}
+    other = control("POST", "/worlds", begun)
     assert (other["seed"], other["scenario"]) == (99, "maintenance-window")
     assert Control(other["control"])("GET", "/clock")["mode"] == "paced:60"
-    assert [world["world"] for world in control("GET", "/worlds")["worlds"]] == [
-        "main",
-        "branch",
-        other["world"],
-    ]
+    names = [world["world"] for world in control("GET", "/worlds")["worlds"]]
+    assert names == ["main", "branch", other["world"]]
     branch = Control(fork["control"])
     branch("POST", "/clock/advance", {"by": "1h"})
     grandchild = branch("POST", "/fork")
@@ -127,102 +105,50 @@ def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
     assert Control(grandchild["control"])("POST", "/rewind", {"seq": 0})["seq"] == 0
 
 
+OVER_HTTP = "a scenario sent over HTTP can read files only with `sim serve --scenarios DIR`"
+FLOW = {"flows": [{"name": "f", "file": "/etc/hosts"}]}
+BLUE = [{"advance": "1s"}, {"advance": "blue"}]
+# The body of POST /worlds, and what is said of it.
+NO_WORLDS: list[tuple[dict[str, Any], str]] = [
+    ({"scenario": "quikstart"}, "quickstart"),
+    ({"scenario": "/etc/passwd"}, OVER_HTTP),
+    ({"scenario": "../../etc/passwd.yaml"}, OVER_HTTP),
+    ({"scenario": {"name": "x", "extends": "/etc/passwd"}}, f"scenario.extends: {OVER_HTTP}"),
+    ({"scenario": "name: x\nextends: ./other.yaml\n"}, f"text:2:10: {OVER_HTTP}"),
+    (
+        {"scenario": {"name": "x", "participants": FLOW}},
+        f"scenario.participants.flows[0].file: {OVER_HTTP}",
+    ),
+    (
+        {"scenario": {"name": "x", "stepz": []}},
+        "scenario.stepz: unknown key 'stepz'; did you mean 'steps'",
+    ),
+    ({"scenario": {"name": "x", "steps": BLUE}}, "steps[1].advance: expected a duration"),
+    ({"scenario": "name: x\nsteps:\n  - {advance: blue}\n"}, "text:3:15: expected a duration"),
+    ({"scenario": 7}, "scenario is the name"),
+    ({"scenario": "quickstart", "params": {"a": "b"}}, "unknown parameter 'a'"),
+    ({"scenario": "quickstart", "params": {"a": 1}}, "params must map names to texts"),
+    ({"params": {"a": "b"}}, "params belong to a scenario"),
+    ({"clock": "faster"}, "manual"),
+    ({"seed": "x"}, "seed"),
+]
+
+
 @pytest.mark.parametrize(
     ("verb", "path", "body", "status", "part"),
     [
         ("POST", "/fork", {"name": "Main!"}, 400, "up to 40"),
         ("POST", "/fork", {"name": "main"}, 409, "already"),
         ("POST", "/fork", {"nam": "x"}, 400, "name"),
-        ("POST", "/worlds", {"scenario": "quikstart"}, 400, "quickstart"),
-        (
-            "POST",
-            "/worlds",
-            {"scenario": "/etc/passwd"},
-            400,
-            "a scenario sent over HTTP can read files only with `sim serve --scenarios DIR`",
-        ),
-        (
-            "POST",
-            "/worlds",
-            {"scenario": "../../etc/passwd.yaml"},
-            400,
-            "a scenario sent over HTTP can read files only with `sim serve --scenarios DIR`",
-        ),
-        (
-            "POST",
-            "/worlds",
-            {"scenario": {"name": "x", "extends": "/etc/passwd"}},
-            400,
-            "scenario.extends: a scenario sent over HTTP can read files only with `sim serve --scenarios DIR`",
-        ),
-        (
-            "POST",
-            "/worlds",
-            {"scenario": "name: x\nextends: ./other.yaml\n"},
-            400,
-            "text:2:10: a scenario sent over HTTP can read files only with `sim serve --scenarios DIR`",
-        ),
-        (
-            *(
-                "POST",
-                "/worlds",
-                {
-                    "scenario": {
-                        "name": "x",
-                        "participants": {"flows": [{"name": "f", "file": "/etc/hosts"}]},
-                    }
-                },
-                400,
-            ),
-            r"scenario.participants.flows\[0\].file: a scenario sent over HTTP can read files only with `sim serve --scenarios DIR`",
-        ),
-        (
-            "POST",
-            "/worlds",
-            {"scenario": {"name": "x", "stepz": []}},
-            400,
-            "scenario.stepz: unknown key 'stepz'; did you mean 'steps'",
-        ),
-        (
-            "POST",
-            "/worlds",
-            {"scenario": {"name": "x", "steps": [{"advance": "1s"}, {"advance": "blue"}]}},
-            400,
-            r"steps\[1\].advance: expected a duration",
-        ),
-        (
-            "POST",
-            "/worlds",
-            {"scenario": "name: x\nsteps:\n  - {advance: blue}\n"},
-            400,
-            "text:3:15: expected a duration",
-        ),
-        ("POST", "/worlds", {"scenario": 7}, 400, "scenario is the name"),
-        (
-            "POST",
-            "/worlds",
-            {"scenario": "quickstart", "params": {"a": "b"}},
-            400,
-            "unknown parameter 'a'",
-        ),
-        (
-            "POST",
-            "/worlds",
-            {"scenario": "quickstart", "params": {"a": 1}},
-            400,
-            "params must map names to texts",
-        ),
-        ("POST", "/worlds", {"params": {"a": "b"}}, 400, "params belong to a scenario"),
-        ("POST", "/worlds", {"clock": "faster"}, 400, "manual"),
-        ("POST", "/worlds", {"seed": "x"}, 400, "seed"),
         ("DELETE", "/worlds/nobody", None, 404, "nobody"),
         ("DELETE", "/worlds/main", None, 409, "itself"),
+        *(("POST", "/worlds", body, 400, part) for body, part in NO_WORLDS),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_makes_no_world(
     exchange, verb, path, body, status, part
 ):
-    with pytest.raises(ControlError, match=part) as refused:
+    with pytest.raises(ControlError, match=re.escape(part)) as refused:
         exchange.control(verb, path, body)
     assert refused.value.status == status
     assert len(exchange.control("GET", "/worlds")["worlds"]) == 1
@@ -240,26 +166,21 @@ MINE = {
 
 
 def test_a_world_begins_from_a_scenario_that_is_sent(exchange):
-    first = exchange.control(
-        "POST", "/worlds", {"scenario": MINE, "params": {"tick": "0.005"}, "name": "first"}
-    )
+    body = {"scenario": MINE, "params": {"tick": "0.005"}, "name": "first"}
+    first = exchange.control("POST", "/worlds", body)
     text = (
         "name: mine\nextends: quickstart\nworld: {instruments: [{symbol: mine, tick_size: '0.01',"
         " state: OPEN}]}\n"
     )
-    second = exchange.control(
-        "POST", "/worlds", {"scenario": text, "name": "second", "clock": "manual"}
-    )
-    for world, price in ((first, "0.405"), (second, "0.41")):
+    body = {"scenario": text, "name": "second", "clock": "manual"}
+    second = exchange.control("POST", "/worlds", body)
+    for world, price in ((first, 40.5), (second, 41)):
         assert world["scenario"] == "mine"
         assert client_of(world).orders.create(bid("mine", price))["id"]
     control = Control(first["control"])
     control("POST", "/clock/advance", {"by": "1s"})
-    assert [
-        order["symbol"]
-        for order in control("GET", "/state/orders")["orders"]
-        if order["symbol"] == "mine"
-    ] == ["mine", "mine"]
+    symbols = [order["symbol"] for order in control("GET", "/state/orders")["orders"]]
+    assert symbols.count("mine") == 2
     assert control("GET", "/digest")["seq"] > 0
     journal = "\n".join(
         json.dumps(json.loads(line)) for line in control("GET", "/journal").splitlines()
@@ -274,49 +195,18 @@ def test_files_are_read_below_the_folder_of_scenarios_only(tmp_path):
     (folder / "mine.yaml").write_text(json.dumps(MINE))
     (folder / "child.yaml").write_text("name: child\nextends: mine\n")
     (folder / "link.yaml").symlink_to(tmp_path / "outside.yaml")
-    ready = tmp_path / "ready.json"
-    command = [
-        sys.executable,
-        "-m",
-        "sim",
-        "serve",
-        "--port-base",
-        "0",
-        "--ready-file",
-        str(ready),
-        "--scenarios",
-        str(folder),
-    ]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as server:
-        try:
-            assert server.stdout is not None
-            server.stdout.readline()  # the greeting, printed once the ready file stands
-            control = Control(json.loads(ready.read_text())["control"])
-            assert control("POST", "/worlds", {"scenario": "child"})["scenario"] == "child"
-            assert control("POST", "/worlds", {"scenario": "mine.yaml"})["scenario"] == "mine"
-            assert (
-                control("POST", "/worlds", {"scenario": {"name": "inline", "extends": "mine"}})[
-                    "scenario"
-                ]
-                == "inline"
-            )
-            assert (
-                control("POST", "/worlds", {"scenario": "living-market"})["scenario"]
-                == "living-market"
-            )
-            for out in (
-                "../outside.yaml",
-                str(tmp_path / "outside.yaml"),
-                "link.yaml",
-                "/etc/hosts",
-            ):
-                with pytest.raises(ControlError, match=f"only files below {folder} can be read"):
-                    control("POST", "/worlds", {"scenario": out})
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.communicate()
+    with serve(tmp_path, "--scenarios", str(folder)) as served:
+        for scenario, name in (
+            ("child", "child"),
+            ("mine.yaml", "mine"),
+            ({"name": "inline", "extends": "mine"}, "inline"),
+            ("living-market", "living-market"),
+        ):
+            assert served.control("POST", "/worlds", {"scenario": scenario})["scenario"] == name
+        outside = str(tmp_path / "outside.yaml")
+        for out in ("../outside.yaml", outside, "link.yaml", "/etc/hosts"):
+            with pytest.raises(ControlError, match=f"only files below {folder} can be read"):
+                served.control("POST", "/worlds", {"scenario": out})
 
 
 def test_two_worlds_cannot_take_one_name_however_quickly_they_are_asked_for(exchange):
@@ -354,37 +244,12 @@ def test_the_fixture_travels_in_time(exchange):
     assert digest(exchange.control)[1] == 0
 
 
-def test_a_served_process_keeps_the_journals_of_its_worlds_and_ends_with_all_of_them(
-    tmp_path: Path,
-):
-    ready = tmp_path / "ready.json"
-    options = [
-        "--port-base",
-        "0",
-        "--clock",
-        "manual",
-        "--ready-file",
-        str(ready),
-        "--journal",
-        str(tmp_path / "run.ndjson"),
-    ]
-    command = [sys.executable, "-m", "sim", "serve", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
-        try:
-            assert process.stdout is not None
-            process.stdout.readline()  # the greeting, printed once the ready file stands
-            fork = Control(json.loads(ready.read_text())["control"])(
-                "POST", "/fork", {"name": "other"}
-            )
-            Control(fork["control"])("POST", "/clock/advance", {"by": "1m"})
-            with pytest.raises(HTTPError):
-                urllib.request.urlopen(f"{fork['gateway']}/v9/nothing")
-            found, _ = digest(Control(fork["control"]))
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.communicate()
-    assert process.returncode == 0
+def test_a_served_process_keeps_the_journals_of_its_worlds_and_ends_with_all_of_them(tmp_path):
+    with serve(tmp_path, "--journal", str(tmp_path / "run.ndjson")) as served:
+        fork = served.control("POST", "/fork", {"name": "other"})
+        Control(fork["control"])("POST", "/clock/advance", {"by": "1m"})
+        assert call(f"{fork['gateway']}/v9/nothing").status == 404
+        found, _ = digest(Control(fork["control"]))
+        assert served.end(signal.SIGTERM)[0] == 0
     assert fork["journal"] == str(tmp_path / "run.other.ndjson")
-    with (tmp_path / "out").open("w") as out:
-        assert replay(fork["journal"], None, out) == 0
-    assert found in (tmp_path / "out").read_text()
+    assert replay_file(fork["journal"]).simulation.digest == found

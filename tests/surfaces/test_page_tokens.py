@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import fields_of
-from sim.api.pipeline.cursor import write_cursor
+from sim.api.pipeline.paging import write_cursor
 from sim.contract.contract import Operation
 from sim.contract.messages.exchange_v1 import UserFilter
 from sim.core.service.rate_limits import LIMITS

@@ -192,7 +192,7 @@ def test_tests_of_a_file_that_imports_the_module_are_akin_to_it() -> None:
 
 
 def test_only_what_pytest_collects_is_measured() -> None:
-    file = "tests/api/test_gateway_season.py"
+    file = "tests/api/test_gateway_lists.py"
     text = (ROOT / file).read_text()
     assert "\nTest = " in text, "another file with a type that has a test's name will do"
     found = texts_of([file], {f"{file}::{name}[1-a::b]" for name in FUNCTIONS.findall(text)})

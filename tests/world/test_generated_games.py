@@ -12,15 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.contract.messages.gateway_v1 import Event, Market
-from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.core.recurring.markets import Slot
 from sim.kernel.indexes.ordered_index import MISSING, flagged
 from sim.kernel.instants import DAY, HOUR, MINUTE, Instant, parse_instant
 from sim.world.format.recurring_entries import WindowsEntry
 from sim.world.reference.catalogue import row_of
-from sim.world.reference.event_texts import event_texts
-from sim.world.reference.futures import add_topic
 from sim.world.reference.game_clock import duration
 from sim.world.reference.games import FIRST_GAME
 from sim.world.reference.generated_games import (
@@ -30,9 +27,10 @@ from sim.world.reference.generated_games import (
     GeneratedGames,
 )
 from sim.world.reference.leagues import Leagues
-from sim.world.reference.market_pair import Facts, PairSide
+from sim.world.reference.market_pair import Facts, PairSide, event_texts
 from sim.world.reference.recurring_markets import RecurringEvents
 from sim.world.reference.reference import Reference
+from sim.world.reference.slate import add_topic
 
 NOW = parse_instant("2026-09-08T14:00:00-04:00")
 
@@ -137,36 +135,6 @@ def test_games_of_one_kind_have_the_same_kinds_of_markets(season: Season) -> Non
         assert kinds.setdefault(kind, types) == types
         assert games.kinds[games.slugs.index(games.examples[kind])] == kind
     assert set(games.examples) == set(games.kinds)
-
-
-def test_states_follow_from_dates_and_from_the_end_of_the_game(season: Season) -> None:
-    dates = season.dates()
-    edges = sorted({at for found in dates.values() for at in found})
-    by_symbol = {one.symbol: one for one in season.instruments}
-    states = set()
-    for at in (edges[0] - 1, *(edge + more for edge in edges[::9] for more in (-1, 0)), edges[-1]):
-        found = list(season.games.states(at))
-        assert [one.symbol for one in found] == list(by_symbol)
-        for one in found:
-            instrument = by_symbol[one.symbol]
-            ends, expires, terminates = dates[instrument.event][-3:]
-            assert one.state is (
-                InstrumentState.PENDING
-                if at < instrument.start
-                else InstrumentState.OPEN
-                if at < min(ends, expires)
-                else InstrumentState.CLOSED
-                if at < expires
-                else InstrumentState.EXPIRED
-                if at < terminates
-                else InstrumentState.TERMINATED
-            ), (one.symbol, at)
-            assert (one.price_scale, one.qty_scale) == (
-                instrument.price_scale,
-                instrument.qty_scale,
-            )
-            states.add(one.state)
-    assert len(states) == 5
 
 
 @given(data=st.data())
@@ -294,7 +262,6 @@ def test_a_catalogue_has_a_place_for_every_event_and_market(
     events = listed.expected(slots)
     markets = listed.markets(events)
     assert [event.slug for event in catalogue.events] == [event.slug for event in events]
-    assert catalogue.dormant_events == range(2, 10)
     assert len(catalogue.rows) == len(markets)
     first = sum(len(event.markets) for event in events[:2])
     assert catalogue.dormant_markets == range(first, first + len(reference.generated))

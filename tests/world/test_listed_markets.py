@@ -14,7 +14,6 @@ from sim.core.model.collateral import EventOutcome, Related
 from sim.core.model.index_conditions import Family, IndexCondition
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import DAY, HOUR, Instant, parse_instant
-from sim.world.reference.futures import add_future, add_topic
 from sim.world.reference.games import mid_of, terms_of
 from sim.world.reference.market_pair import (
     Facts,
@@ -25,6 +24,7 @@ from sim.world.reference.market_pair import (
     with_metadata,
 )
 from sim.world.reference.reference import Reference
+from sim.world.reference.slate import add_future, add_topic
 
 NOW = parse_instant("2026-09-08T14:00:00-04:00")
 CREATED = parse_instant("2026-03-01T12:00:00-05:00")  # at noon in New York

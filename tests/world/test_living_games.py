@@ -16,10 +16,10 @@ from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import HOUR, MINUTE, NS_PER_S, parse_instant
 from sim.read.explain import explain
-from sim.run.client.client import Connection, connect
 from sim.world.reference.game_clock import duration
-from tests.journeys import enter, firm, order, trader
+from tests.journeys import order
 from tests.wide_numbers import wide
+from tests.world.game_desk import GameDesk, play
 
 # 20:20 in New York: baseball, basketball, hockey and soccer are being played
 EVENING = "2026-09-09T00:20:00Z"
@@ -45,36 +45,12 @@ ENDED_SCORE = (
 )
 
 
-UNLIMITED = (
-    'name: living\nextends: quickstart\nlimits: {public: "off", exchange_rest: "off",'
-    ' instrument_settlement: "off"}\n'
-)
-
-
-def living(**options: Any) -> Connection:
-    return connect(Simulation(load_scenario(UNLIMITED), **options))
-
-
-@pytest.fixture
-def world() -> Connection:
-    """The default world without limits of requests."""
-    return living()
-
-
 @pytest.fixture(scope="module")
-def evening() -> Connection:
+def evening() -> GameDesk:
     """The same in the first evening. Tests look at it and change nothing."""
-    world = living()
+    world = play()
     world.advance_to(EVENING)
     return world
-
-
-def events(world: Connection, **query: Any) -> list[Any]:
-    return list(world.gateway.get("/v1/events", params={"limit": 2000, **query}).json()["events"])
-
-
-def event(world: Connection, slug: str) -> Any:
-    return world.gateway.get(f"/v1/events/slug/{slug}").json()["event"]
 
 
 def stands(shown: Any) -> dict[str, Any]:
@@ -82,39 +58,32 @@ def stands(shown: Any) -> dict[str, Any]:
     return {name: shown.get(name) for name in ENDED_SCORE}
 
 
-def settled(world: Connection, symbol: str) -> float | None:
-    found = world.gateway.get(f"/v1/markets/{symbol}/settlement")
-    return float(found.json()["settlement"]) if found.status == 200 else None
-
-
-def everything(world: Connection) -> list[dict[str, Any]]:
+def everything(world: GameDesk) -> list[dict[str, Any]]:
     """What there is to see of games that are live or over, and of some others."""
     return [
         stands(found)
         for found in (
-            *events(world, live="true"),
-            *events(world, ended="true"),
-            *(event(world, slug) for slug in GAMES),
+            *world.events(live="true"),
+            *world.events(ended="true"),
+            *(world.event(slug) for slug in GAMES),
         )
     ]
 
 
-def test_an_event_shows_the_prices_of_the_moment_whenever_it_was_looked_at(
-    world: Connection,
-) -> None:
+def test_an_event_shows_the_prices_of_the_moment_whenever_it_was_looked_at(world: GameDesk) -> None:
     """Orders, a cancel and an operator change the event of a generated game without a quote."""
-    generated = world.simulation.exchange.reference.generated.slugs
-    shown = next(one for one in events(world, active="true") if one["slug"] in generated)
+    generated = world.core.reference.generated.slugs
+    shown = next(one for one in world.events(active="true") if one["slug"] in generated)
     symbol = next(
         one["slug"]
         for one in shown["markets"]
         if (one["exchangeStatus"], one["bestBidQuote"], one["bestAskQuote"]) == ("OPEN", None, None)
     )
-    market = world.simulation.exchange.instruments.require(symbol)
-    buyer, seller = trader(world), trader(world, 1)
+    market = world.instrument(symbol)
+    buyer, seller = world.trader(), world.trader(1)
 
     def quotes() -> tuple[float | None, float | None, str]:
-        (found,) = (one for one in event(world, shown["slug"])["markets"] if one["slug"] == symbol)
+        (found,) = (one for one in world.event(shown["slug"])["markets"] if one["slug"] == symbol)
         bid, ask = (found[f"best{side}Quote"] for side in ("Bid", "Ask"))
         return bid and bid["value"], ask and ask["value"], found["exchangeStatus"]
 
@@ -123,9 +92,9 @@ def test_an_event_shows_the_prices_of_the_moment_whenever_it_was_looked_at(
     assert quotes() == (0.03, None, "OPEN")
     seller.post("/v1/trading/orders", json=order(market, "sell", 97, 2))
     assert quotes() == (0.03, 0.97, "OPEN")
-    world.simulation.control("instrument.state", symbol, {"state": "SUSPENDED"})
+    world.operate("instrument.state", symbol, state="SUSPENDED")
     assert quotes() == (0.03, 0.97, "SUSPENDED")
-    world.simulation.control("instrument.state", symbol, {"state": "OPEN"})
+    world.operate("instrument.state", symbol, state="OPEN")
     body = {"orderId": placed, "symbol": symbol}
     assert buyer.post("/v1/trading/orders/cancel", json=body).status == 200
     assert quotes() == (None, 0.97, "OPEN")
@@ -195,7 +164,7 @@ def test_a_score_never_falls_and_ends_as_planned(large: Exchange, data: st.DataO
 
 
 @pytest.mark.spec("S2.11-1", "S4.1-10")
-def test_a_night_of_games_seen_by_somebody_who_looks_every_few_minutes(world: Connection) -> None:
+def test_a_night_of_games_seen_by_somebody_who_looks_every_few_minutes(world: GameDesk) -> None:
     """Not begun, live, ended, and never back; every point stays; the last score is the one that
     stays.
     """
@@ -203,7 +172,7 @@ def test_a_night_of_games_seen_by_somebody_who_looks_every_few_minutes(world: Co
     steps: set[tuple[str, str]] = set()
     for _ in range(30):
         world.advance("17m")
-        for found in (event(world, slug) for slug in GAMES):
+        for found in (world.event(slug) for slug in GAMES):
             slug, score = found["slug"], found["score"] or {"home": 0, "away": 0}
             phase = "ended" if found["ended"] else "live" if found["live"] else "NS"
             assert not (found["ended"] and found["live"])
@@ -236,21 +205,21 @@ def test_a_night_of_games_seen_by_somebody_who_looks_every_few_minutes(world: Co
 
 @pytest.mark.long
 @pytest.mark.spec("S2.11-1", "S4.1-10")
-def test_every_list_and_look_up_tells_the_same(evening: Connection) -> None:
-    listed = {found["slug"]: found for found in events(evening)}
+def test_every_list_and_look_up_tells_the_same(evening: GameDesk) -> None:
+    listed = {found["slug"]: found for found in evening.events()}
     live = [slug for slug, found in listed.items() if found["live"]]
     assert len(live) >= 8
-    assert [found["slug"] for found in events(evening, live="true")] == live
-    assert [found["slug"] for found in events(evening, ended="true")] == [
+    assert [found["slug"] for found in evening.events(live="true")] == live
+    assert [found["slug"] for found in evening.events(ended="true")] == [
         slug for slug, found in listed.items() if found["ended"]
     ]
-    assert [found["slug"] for found in events(evening, live="false", ended="false")] == [
+    assert [found["slug"] for found in evening.events(live="false", ended="false")] == [
         slug for slug, found in listed.items() if not found["live"] and not found["ended"]
     ]
     gateway = evening.gateway
     for slug in live[::3]:
         found = stands(listed[slug])
-        assert stands(event(evening, slug)) == found
+        assert stands(evening.event(slug)) == found
         assert stands(gateway.get(f"/v1/events/{listed[slug]['id']}").json()["event"]) == found
         searched = gateway.get(
             "/v1/search", params={"query": listed[slug]["title"], "limit": 50}
@@ -264,7 +233,7 @@ def test_every_list_and_look_up_tells_the_same(evening: Connection) -> None:
             "event"
         ]
         assert stands(partner) == found
-        periods = [one["slug"] for one in events(evening, period=listed[slug]["period"])]
+        periods = [one["slug"] for one in evening.events(period=listed[slug]["period"])]
         assert slug in periods and all(
             listed[one]["period"] == listed[slug]["period"] for one in periods
         )
@@ -279,20 +248,20 @@ def test_every_list_and_look_up_tells_the_same(evening: Connection) -> None:
 
 
 @pytest.mark.spec("S4.1-10")
-def test_what_is_featured_is_what_has_prices_in_the_beginning(world: Connection) -> None:
-    listed = events(world)
+def test_what_is_featured_is_what_has_prices_in_the_beginning(world: GameDesk) -> None:
+    listed = world.events()
     featured = [found["slug"] for found in listed if found["featured"]]
     assert featured == [
         found["slug"]
         for found in listed
         if any(one["bestBidQuote"] or one["bestAskQuote"] for one in found["markets"])
     ]
-    assert [found["slug"] for found in events(world, featured="true")] == featured
+    assert [found["slug"] for found in world.events(featured="true")] == featured
     assert 0 < len(featured) < len(listed) // 2
 
 
-def test_the_clock_runs_where_the_sport_has_one(evening: Connection) -> None:
-    shown = {found["subcategory"]: found["elapsed"] for found in events(evening, live="true")}
+def test_the_clock_runs_where_the_sport_has_one(evening: GameDesk) -> None:
+    shown = {found["subcategory"]: found["elapsed"] for found in evening.events(live="true")}
     minutes, seconds = shown["nhl"].split(":")
     assert 0 <= int(minutes) <= 20 and 0 <= int(seconds) < 60
     assert shown["lib"].split("+")[0].isdecimal()
@@ -303,35 +272,33 @@ def test_the_clock_runs_where_the_sport_has_one(evening: Connection) -> None:
 
 
 @pytest.fixture(scope="module")
-def stepped() -> Connection:
+def stepped() -> GameDesk:
     """The same evening, come to in small steps by somebody who looks at everything on the way."""
-    world = living()
+    world = play()
     until = parse_instant(EVENING)
     number = 0
-    while world.simulation.now < until:
+    while world.now < until:
         number += 1
-        world.advance_to(min(until, world.simulation.now + (7 + number % 5 * 13) * MINUTE))
+        world.advance_to(min(until, world.now + (7 + number % 5 * 13) * MINUTE))
         (
             everything,
-            lambda one: events(one, live="true"),
-            lambda one: [event(one, slug) for slug in GAMES],
+            lambda one: one.events(live="true"),
+            lambda one: [one.event(slug) for slug in GAMES],
         )[number % 3](world)
     return world
 
 
-def test_a_jump_and_small_steps_show_the_same(evening: Connection, stepped: Connection) -> None:
+def test_a_jump_and_small_steps_show_the_same(evening: GameDesk, stepped: GameDesk) -> None:
     assert everything(evening) == everything(stepped)
 
 
-def test_games_are_the_same_for_every_seed(evening: Connection) -> None:
-    other = living(seed=99)
+def test_games_are_the_same_for_every_seed(evening: GameDesk) -> None:
+    other = play(seed=99)
     other.advance_to(EVENING)
-    assert [stands(event(other, slug)) for slug in GAMES] == [
-        stands(event(evening, slug)) for slug in GAMES
-    ]
+    assert everything(other) == everything(evening)
 
 
-def test_a_rewind_and_a_restored_snapshot_show_what_was_shown_then(world: Connection) -> None:
+def test_a_rewind_and_a_restored_snapshot_show_what_was_shown_then(world: GameDesk) -> None:
     simulation = world.simulation
     world.advance_to("2026-09-08T23:50:00Z")
     early = everything(world)
@@ -345,7 +312,7 @@ def test_a_rewind_and_a_restored_snapshot_show_what_was_shown_then(world: Connec
     assert everything(world) == late
     simulation.restore("early")
     assert everything(world) == early
-    fork = connect(simulation.fork())
+    fork = GameDesk(simulation.fork())
     fork.advance_to("2026-09-09T03:00:00Z")
     assert everything(fork) == late
 
@@ -356,21 +323,21 @@ def test_a_rewind_and_a_restored_snapshot_show_what_was_shown_then(world: Connec
 @pytest.mark.spec("S3.1-2", "S3.1-13")
 @pytest.mark.parametrize("slug", GAMES)
 def test_markets_trade_until_the_game_ends_and_settle_by_its_score_afterwards(
-    world: Connection, slug: str
+    world: GameDesk, slug: str
 ) -> None:
     """One minute before the end everything is open and worth nothing yet; at the end all is closed;
     a minute later all has settled, on every surface.
     """
-    over = world.simulation.exchange.games.plan.event_end(slug)
+    over = world.ends(slug)
     world.advance_to(over - MINUTE)
-    shown = event(world, slug)
+    shown = world.event(slug)
     symbols = [market["slug"] for market in shown["markets"]]
     assert shown["live"] and shown["active"] and not shown["closed"]
     assert {market["exchangeStatus"] for market in shown["markets"]} == {"OPEN"} and all(
-        settled(world, symbol) is None for symbol in symbols
+        world.settled(symbol) is None for symbol in symbols
     )
     world.advance_to(over)
-    ended = event(world, slug)
+    ended = world.event(slug)
     assert (
         ended["ended"]
         and not ended["active"]
@@ -380,16 +347,16 @@ def test_markets_trade_until_the_game_ends_and_settle_by_its_score_afterwards(
     assert {(market["exchangeStatus"], market["status"]) for market in ended["markets"]} == {
         ("CLOSED", "MARKET_STATUS_CLOSED")
     }
-    assert all(settled(world, symbol) is None for symbol in symbols)
-    rest = world.exchange(firm(world.simulation))
+    assert all(world.settled(symbol) is None for symbol in symbols)
+    rest = world.partner
     assert {
         rest.get(f"/v1/refdata/instruments/{symbol}").json()["instrument"]["state"]
         for symbol in symbols[:3]
     } == {"INSTRUMENT_STATE_CLOSED"}
     world.advance("1m")
-    assert all(settled(world, symbol) in (0, 0.5, 1) for symbol in symbols)
-    paid = settled(world, symbols[0])
-    settled_event = event(world, slug)
+    assert all(world.settled(symbol) in (0, 0.5, 1) for symbol in symbols)
+    paid = world.settled(symbols[0])
+    settled_event = world.event(slug)
     assert {market["status"] for market in settled_event["markets"]} == {
         "MARKET_STATUS_RESOLVED"
     } and settled_event["score"] == ended["score"]
@@ -400,30 +367,30 @@ def test_markets_trade_until_the_game_ends_and_settle_by_its_score_afterwards(
     told = rest.get(f"/v1/instruments/{symbols[0]}/settlement").json()
     assert int(told["stats"]["settlementPx"]) == paid * int(told["priceScale"])
     world.advance("6h")
-    assert {market["exchangeStatus"] for market in event(world, slug)["markets"]} == {"EXPIRED"}
+    assert {market["exchangeStatus"] for market in world.event(slug)["markets"]} == {"EXPIRED"}
 
 
-def test_a_position_is_paid_when_the_game_is_over(world: Connection) -> None:
+def test_a_position_is_paid_when_the_game_is_over(world: GameDesk) -> None:
     slug = "mlb-bos-nyy-2026-09-08"
-    instrument = world.simulation.exchange.instruments.require(f"aec-{slug}")
-    world.simulation.exchange.trading.listings.cancel_all((instrument.symbol,))
+    instrument = world.instrument(f"aec-{slug}")
+    world.trading.listings.cancel_all((instrument.symbol,))
     for user, side in ((0, "buy"), (1, "sell")):
-        assert enter(world, instrument, side, 50, 10, user=user).status == 200
-    world.advance_to(world.simulation.exchange.games.plan.event_end(slug) + MINUTE - 1)
-    account = firm(world.simulation).users[0].account
+        assert world.enter(instrument, side, 50, 10, user=user).status == 200
+    world.advance_to(world.ends(slug) + MINUTE - 1)
+    account = world.firm.users[0].account
     query = {"name": account, "symbol": instrument.symbol}
-    held = trader(world).get("/v1/positions", params=query).json()["positions"]
+    held = world.trader().get("/v1/positions", params=query).json()["positions"]
     world.advance("1s")
-    gone = trader(world).get("/v1/positions", params=query).json()["positions"]
+    gone = world.trader().get("/v1/positions", params=query).json()["positions"]
     assert int(held[0]["netPosition"]) == 10 * instrument.qty_scale
     assert not gone or int(gone[0]["netPosition"]) == 0
 
 
 def test_a_game_that_ends_in_maintenance_closes_its_markets_when_that_is_over(
-    world: Connection,
+    world: GameDesk,
 ) -> None:
     """The game does not wait for the exchange, but what follows from it does (rule W7)."""
-    exchange = world.simulation.exchange
+    exchange = world.core
     begins, ends = (
         parse_instant("2026-09-10T02:00:00-04:00"),
         parse_instant("2026-09-10T06:00:00-04:00"),
@@ -433,18 +400,16 @@ def test_a_game_that_ends_in_maintenance_closes_its_markets_when_that_is_over(
         for slug in exchange.reference.generated.slugs
         if begins - 3 * HOUR < exchange.games.plan.event_end(slug) < begins
     )
-    world.simulation.control(
-        "maintenance.add", "", {"begins": "2026-09-09T23:00:00-04:00", "length": "3h"}
-    )
+    world.operate("maintenance.add", begins="2026-09-09T23:00:00-04:00", length="3h")
     world.advance_to(begins - MINUTE)
-    shown = event(world, slug)
+    shown = world.event(slug)
     assert (
         shown["ended"]
         and shown["score"]
         and {market["exchangeStatus"] for market in shown["markets"]} == {"SUSPENDED"}
     )
     world.advance_to(ends + 2 * MINUTE)
-    assert {market["status"] for market in event(world, slug)["markets"]} == {
+    assert {market["status"] for market in world.event(slug)["markets"]} == {
         "MARKET_STATUS_RESOLVED"
     }
 
@@ -531,11 +496,11 @@ def reported(
     scenario: str, slug: str, reports: list[dict[str, Any]], symbols: Iterable[str]
 ) -> dict[str, float | None]:
     """What markets of a game pay after reports of it and its end."""
-    world = connect(Simulation(load_scenario(scenario)))
+    world = GameDesk(Simulation(load_scenario(scenario)))
     for report in (*reports, {"ended": True}):
-        world.simulation.control("event.update", slug, report)
+        world.report(slug, **report)
         world.advance("2m")
-    return {symbol: settled(world, symbol) for symbol in symbols}
+    return {symbol: world.settled(symbol) for symbol in symbols}
 
 
 @pytest.mark.parametrize(
@@ -562,72 +527,68 @@ def test_what_was_reported_or_over_before_a_result_stays(
     slug: str, reports: list[dict[str, Any]], market: str
 ) -> None:
     listed = f"{{symbol: m, state: OPEN, event: {slug}, sports_market_type: {market}}}"
-    world = connect(Simulation(load_scenario(f"{UNLIMITED}world: {{instruments: [{listed}]}}\n")))
+    world = play(f"world: {{instruments: [{listed}]}}\n")
     world.advance_to("2026-09-09T01:20:00Z")
     for report in (*reports, {"ended": True}):
-        world.simulation.control("event.update", slug, report)
+        world.report(slug, **report)
     world.advance("2m")
-    assert settled(world, "m") == 1
+    assert world.settled("m") == 1
 
 
 @pytest.mark.parametrize("slug", [slug for slug in GAMES if not slug.startswith("lib")])
 @pytest.mark.parametrize(("home", "away"), [(0, 2), (2, 0)])
 def test_a_result_told_after_a_delay_wins_over_what_the_clock_had_reached(
-    world: Connection, slug: str, home: int, away: int
+    world: GameDesk, slug: str, home: int, away: int
 ) -> None:
     """The delay keeps the score and the periods of the clock, the result replaces both."""
-    start = event(world, slug)["startTime"]
+    start = world.event(slug)["startTime"]
     world.advance_to(parse_instant(start) + HOUR)
-    before = event(world, slug)["eventState"]["periodScores"]
-    world.simulation.control("event.update", slug, {"period": "DELAY"})
-    assert event(world, slug)["eventState"]["periodScores"] == before != []
-    world.simulation.control(
-        "event.update", slug, {"home_score": home, "away_score": away, "ended": True}
-    )
+    before = world.event(slug)["eventState"]["periodScores"]
+    world.report(slug, period="DELAY")
+    assert world.event(slug)["eventState"]["periodScores"] == before != []
+    world.report(slug, home_score=home, away_score=away, ended=True)
     world.advance("2m")
-    shown = event(world, slug)
+    shown = world.event(slug)
     assert (shown["score"], shown["eventState"].get("periodScores", [])) == (
         {"home": home, "away": away},
         [],
     )
-    long_side = world.simulation.exchange.instruments.require(f"aec-{slug}").game_condition.long
-    assert settled(world, f"aec-{slug}") == float((home > away) == (long_side == "home"))
+    long_side = world.instrument(f"aec-{slug}").game_condition.long
+    assert world.settled(f"aec-{slug}") == float((home > away) == (long_side == "home"))
 
 
-def test_what_a_tester_tells_of_a_game_wins_over_the_clock(world: Connection) -> None:
+def test_what_a_tester_tells_of_a_game_wins_over_the_clock(world: GameDesk) -> None:
     slug = "mlb-bos-nyy-2026-09-08"
-    over = world.simulation.exchange.games.plan.event_end(slug)
+    over = world.ends(slug)
     world.advance_to(EVENING)
-    before = event(world, slug)
+    before = world.event(slug)
     assert before["live"]
-    world.simulation.control("event.update", slug, {"period": "DELAY"})
-    told = event(world, slug)
+    world.report(slug, period="DELAY")
+    told = world.event(slug)
     assert (told["period"], told["live"], told["score"]) == ("DELAY", True, before["score"])
     assert told["eventState"]["periodScores"] == before["eventState"]["periodScores"]
     world.advance_to(over + HOUR)
-    still = event(world, slug)
+    still = world.event(slug)
     assert (still["live"], still["ended"], still["score"], still["active"]) == (
         True,
         False,
         before["score"],
         True,
     )
-    world.simulation.control(
-        "event.update", slug, {"home_score": 0, "away_score": 12, "ended": True}
-    )
+    world.report(slug, home_score=0, away_score=12, ended=True)
     world.advance("2m")
-    assert settled(world, f"aec-{slug}") == 1
-    assert event(world, slug)["score"] == {"home": 0, "away": 12}
+    assert world.settled(f"aec-{slug}") == 1
+    assert world.event(slug)["score"] == {"home": 0, "away": 12}
 
 
 def test_markets_that_the_clock_has_just_closed_open_again_when_somebody_says_that_it_is_not_over(
-    world: Connection,
+    world: GameDesk,
 ) -> None:
     slug = "nba-min-nyk-2026-09-08"
-    world.advance_to(world.simulation.exchange.games.plan.event_end(slug) + MINUTE // 2)
-    assert event(world, slug)["closed"]
-    world.simulation.control("event.update", slug, {"ended": False, "live": True, "period": "OT2"})
-    shown = event(world, slug)
+    world.advance_to(world.ends(slug) + MINUTE // 2)
+    assert world.event(slug)["closed"]
+    world.report(slug, ended=False, live=True, period="OT2")
+    shown = world.event(slug)
     assert (shown["live"], shown["ended"], shown["active"], shown["period"]) == (
         True,
         False,
@@ -635,7 +596,7 @@ def test_markets_that_the_clock_has_just_closed_open_again_when_somebody_says_th
         "OT2",
     )
     world.advance("30m")
-    assert settled(world, f"aec-{slug}") is None and event(world, slug)["active"]
+    assert world.settled(f"aec-{slug}") is None and world.event(slug)["active"]
 
 
 @pytest.mark.parametrize("asleep", [False, True])
@@ -646,42 +607,42 @@ def test_a_report_between_close_and_settlement_changes_the_outcome_and_not_when_
     """L25: the delay counts from the close, also where the world begins after it and nobody has
     asked for the markets.
     """
-    world = living()
-    over = world.simulation.exchange.games.plan.event_end(slug)
+    world = play()
+    over = world.ends(slug)
     if asleep:
-        world = living(start=over + MINUTE // 2)
+        world = play(start=over + MINUTE // 2)
     else:
         world.advance_to(over + MINUTE // 2)
     facts = {"home_score": 0, "away_score": 12, "ended": True}
-    symbols = list(world.simulation.control("event.update", slug, facts).value["settles"])
+    symbols = list(world.report(slug, **facts)["settles"])
     assert f"aec-{slug}" in symbols
-    shown = event(world, slug)
+    shown = world.event(slug)
     assert not shown["active"]
     assert {market["exchangeStatus"] for market in shown["markets"]} == {"CLOSED"}
     world.advance_to(over + MINUTE - 1)
-    assert [settled(world, symbol) for symbol in symbols] == [None] * len(symbols)
+    assert [world.settled(symbol) for symbol in symbols] == [None] * len(symbols)
     world.advance("1ns")
-    assert None not in [settled(world, symbol) for symbol in symbols]
-    assert settled(world, f"aec-{slug}") == 1
+    assert None not in [world.settled(symbol) for symbol in symbols]
+    assert world.settled(f"aec-{slug}") == 1
 
 
 @pytest.mark.parametrize("late", [MINUTE // 2, 10 * MINUTE])
 def test_a_world_that_begins_after_the_end_of_a_game_settles_all_its_markets(late: int) -> None:
     """L25: a minute after the close, those that a scenario lists too."""
     slugs = GAMES[:2]  # of the quickstart's own file, and generated
-    plan = living().simulation.exchange.games.plan
+    plan = play().core.games.plan
     last = max(slugs, key=plan.event_end)
     over = plan.event_end(last)
-    world = living(start=over + late)
+    world = play(start=over + late)
     if late < MINUTE:
-        assert settled(world, f"aec-{last}") is None
+        assert world.settled(f"aec-{last}") is None
         world.advance_to(over + MINUTE)
     for slug in slugs:
-        markets = event(world, slug)["markets"]
+        markets = world.event(slug)["markets"]
         assert {(one["exchangeStatus"], one["status"]) for one in markets} == {
             ("CLOSED", "MARKET_STATUS_RESOLVED")
         }
-        assert None not in [settled(world, one["slug"]) for one in markets]
+        assert None not in [world.settled(one["slug"]) for one in markets]
 
 
 @pytest.mark.parametrize("ended", [False, True])
@@ -690,48 +651,43 @@ def test_what_the_world_began_with_as_paid_stays_closed_and_paid_whatever_is_rep
 ) -> None:
     """L25."""
     slug = "nba-min-nyk-2026-09-08"
-    over = living().simulation.exchange.games.plan.event_end(slug)
-    world = living(start=over + 2 * MINUTE)
-    shown = event(world, slug)["markets"]
-    paid = [settled(world, market["slug"]) for market in shown]
-    world.simulation.control("event.update", slug, {"home_score": 1, "ended": ended})
+    over = play().ends(slug)
+    world = play(start=over + 2 * MINUTE)
+    shown = world.event(slug)["markets"]
+    paid = [world.settled(market["slug"]) for market in shown]
+    world.report(slug, home_score=1, ended=ended)
     world.advance("5m")
-    markets = event(world, slug)["markets"]
+    markets = world.event(slug)["markets"]
     assert {(one["exchangeStatus"], one["status"]) for one in markets} == {
         ("CLOSED", "MARKET_STATUS_RESOLVED")
     }
-    assert [settled(world, market["slug"]) for market in markets] == paid != [None] * len(paid)
+    assert [world.settled(market["slug"]) for market in markets] == paid != [None] * len(paid)
 
 
-def test_what_has_been_paid_stays_paid(world: Connection) -> None:
+def test_what_has_been_paid_stays_paid(world: GameDesk) -> None:
     slug = "nba-min-nyk-2026-09-08"
-    world.advance_to(world.simulation.exchange.games.plan.event_end(slug) + 2 * MINUTE)
-    paid = settled(world, f"aec-{slug}")
-    world.simulation.control(
-        "event.update", slug, {"home_score": 1, "away_score": 0 if paid else 2, "ended": True}
-    )
+    world.advance_to(world.ends(slug) + 2 * MINUTE)
+    paid = world.settled(f"aec-{slug}")
+    world.report(slug, home_score=1, away_score=0 if paid else 2, ended=True)
     world.advance("5m")
-    assert settled(world, f"aec-{slug}") == paid
+    assert world.settled(f"aec-{slug}") == paid
 
 
 def test_an_event_of_a_scenario_stands_as_it_says_and_one_that_says_nothing_of_its_game_is_played() -> (
     None
 ):
-    text = """
-name: told
-extends: quickstart
-limits: {public: "off"}
+    more = """
 clock: {start: 2026-09-08T20:20:00-04:00}
 world:
   events:
     - {slug: mlb-bos-nyy-2026-09-08, period: RAIN, home_score: 4}
     - {slug: nhl-fla-col-2026-09-08, partners: {acme: "77"}}
 """
-    world = connect(Simulation(load_scenario(text)))
+    world = play(more)
     for _ in range(2):
         told, played = (
-            event(world, "mlb-bos-nyy-2026-09-08"),
-            event(world, "nhl-fla-col-2026-09-08"),
+            world.event("mlb-bos-nyy-2026-09-08"),
+            world.event("nhl-fla-col-2026-09-08"),
         )
         assert (told["period"], told["score"]["home"]) == ("RAIN", 4)
         assert played["live"] and played["score"] is not None
@@ -739,11 +695,11 @@ world:
     assert world.gateway.get("/v1/partners/acme/events/77").json()["event"]["live"]
 
 
-def test_a_switch_leaves_games_alone_until_their_markets_have_expired(world: Connection) -> None:
-    world.simulation.control("assumption.set", "games.played", {"value": False})
+def test_a_switch_leaves_games_alone_until_their_markets_have_expired(world: GameDesk) -> None:
+    world.assume("games.played", False)
     slug = "nba-min-nyk-2026-09-08"
-    world.advance_to(world.simulation.exchange.games.plan.event_end(slug) + HOUR)
-    shown = event(world, slug)
+    world.advance_to(world.ends(slug) + HOUR)
+    shown = world.event(slug)
     assert (shown["live"], shown["ended"], shown["period"], shown["active"]) == (
         False,
         False,
@@ -751,7 +707,7 @@ def test_a_switch_leaves_games_alone_until_their_markets_have_expired(world: Con
         True,
     )
     world.advance("6h")
-    assert event(world, slug)["ended"] and settled(world, f"aec-{slug}") is None
+    assert world.event(slug)["ended"] and world.settled(f"aec-{slug}") is None
 
 
 def test_nothing_that_is_idle_has_a_timer(quickstart: Simulation) -> None:
@@ -764,11 +720,11 @@ def test_nothing_that_is_idle_has_a_timer(quickstart: Simulation) -> None:
     assert quickstart.exchange.trading.state("aec-nba-min-nyk-2026-09-08") is InstrumentState.OPEN
 
 
-def test_why_a_market_closed_is_explained(world: Connection) -> None:
+def test_why_a_market_closed_is_explained(world: GameDesk) -> None:
     simulation = world.simulation
     # one from the shelf, one of the hand-picked
     for symbol in ("aec-nba-min-nyk-2026-09-08", "aec-mlb-bos-nyy-2026-09-08"):
-        world.advance_to(max(simulation.now, simulation.exchange.games.plan.event_end(symbol[4:])))
+        world.advance_to(max(simulation.now, world.ends(symbol[4:])))
         world.advance_to(simulation.now + 7 * HOUR)
         found = explain(simulation, symbol)
         assert found is not None

@@ -420,7 +420,7 @@ def test_questions_are_decided_once_for_all_of_their_markets() -> None:
 
 @pytest.mark.parametrize("league", SPORTS)
 def test_a_game_is_played_as_its_sport_is(league: str) -> None:
-    most, least_minutes, most_minutes = SPORTS[league][2:]
+    letter, periods_of_sport, most, least_minutes, most_minutes = SPORTS[league]
     lengths = set()
     for slug in slugs(league, 12):
         result = planned(league, slug)
@@ -464,6 +464,12 @@ def test_a_game_is_played_as_its_sport_is(league: str) -> None:
             else:
                 full = most if not (first.period or "").startswith("OT") else "10:00"
                 assert "00:00" <= (first.elapsed or "") <= (end.elapsed or "") <= full
+        if league in CLOCKED:  # a period is played to the end of its clock
+            ends = {end.period: end.elapsed or "" for _, _, end in course if end.period != "HT"}
+            regular = [end for period, end in ends.items() if (period or "")[0] == letter]
+            last_seconds = f"{int(most[:2]) - 1:02}:58"
+            assert len(regular) == periods_of_sport or league == "ufc"
+            assert all(last_seconds <= end <= most for end in regular)
     assert len(lengths) > 2
 
 

@@ -7,6 +7,8 @@ the exchange were also implemented without that knowledge. The authors of the ot
 
 from dataclasses import dataclass
 
+from tools.detection.exchange_bugs import EFFECTS
+
 
 @dataclass(frozen=True, slots=True)
 class Planted:
@@ -22,29 +24,7 @@ def _blind(side: str, **bugs: str) -> tuple[Planted, ...]:
     return tuple(Planted(name, side, True, says) for name, says in bugs.items())
 
 
-EXCHANGE = _blind(
-    "exchange",
-    lost_cancel="a cancel is acknowledged, and every third order stays open as it was",
-    fee_rounded_down="a fee is rounded toward zero instead of to the nearest",
-    resume_off_by_one="a resumed stream begins one report too late",
-    reservation_kept="a cancelled order keeps the money reserved for it",
-    timer_after_its_instant="a timer fires only when the clock has passed its instant",
-    fill_after_cancel="a cancelled order stays in its book and trades",
-    time_priority_inverted="at one price level the youngest order trades first",
-    report_with_other_content="a report goes out twice under one id, with another quantity",
-    book_update_dropped="every fourth change of a book is not sent to subscribers",
-    position_sign="a sale that goes below zero is booked as a purchase",
-    settled_twice="a market pays its holders twice",
-    limit_counts_refused="a call that the rate limit refuses uses up the limit as well",
-    session_revoked_late="an access token is accepted for five minutes after it has expired",
-    maintenance_in_standard_time="a maintenance window ignores daylight saving time",
-    cursor_skips_a_row="the second page of a list begins one row too late",
-    stale_balance="the retail account shows the balance before the last trade",
-    verification_decided_twice="the decision on a verification is taken and sent twice",
-    removal_a_day_late="an operation that is removed on a date is still served on that day",
-    duplicate_order_id="a client's order identifier can be used again for a second order",
-    average_price_of_last="the average price forgets the quantities: a plain mean of two prices",
-)
+EXCHANGE = _blind("exchange", **EFFECTS)
 
 CLIENT = _blind(
     "client",

@@ -21,14 +21,13 @@ from sim.kernel import resources
 from sim.read.errors import UsageError
 from sim.read.headless_run import run_scenario
 from sim.run.client.client import RpcError, connect
-from sim.search.explore import ExploreRequest, _explored, run_trial
+from sim.search.campaign import matching_variants
+from sim.search.explore import ExploreRequest, run_trial, variants
 from sim.search.fuzz import with_random_steps
-from sim.search.hunt import checks, episode
+from sim.search.hunt import episode
 from sim.search.hunt.campaign import Campaign, HuntPlan
 from sim.search.hunt.oracles import Oracles
-from sim.search.hunt.results import HuntFinding
 from sim.search.hunt.roots import roots_of
-from sim.search.variants import matching_variants
 from sim.testing.certify.judge import LegResult, judge, leg_of_simulation
 from sim.testing.certify.profile import load_profile
 from tests.testing.reference import GaveUp
@@ -73,32 +72,28 @@ def explore(over: Over, bug: str = "") -> Iterator[Sentence]:
     """`sim explore` of the bundled scenarios: each fault at each point of their runs."""
     for name in _scenarios():
         try:
-            explored = _explored(ExploreRequest(scenarios=(name,)))
-            for trial in (trial for one in explored for trial in one.trials):
+            explored = variants(ExploreRequest(scenarios=(name,)))
+            for task in (one.task((point,)) for one in explored for point in one.points):
                 if over():
                     return
-                outcome = run_trial(trial)
-                if not outcome.survived:
-                    where = f"{outcome.title}, {trial.kind} at {trial.where}: {outcome.verdict}"
-                    yield "explore", where
+                trial = run_trial(task)
+                if not trial.survived:
+                    yield (
+                        "explore",
+                        f"{trial.subject}, {trial.kind} at {trial.where}: {trial.verdict}",
+                    )
         except UsageError as broken:
             yield "explore", str(broken)
 
 
 def hunt(over: Over, bug: str = "", *, column: str = "hunt") -> Iterator[Sentence]:
     """`sim hunt`, which stops after the round in which its processor time is used up."""
-    findings: list[HuntFinding] = []
-
-    class Listener:
-        def features(self, first_met: Any, so_far: Any) -> None: ...
-        def finding(self, new: HuntFinding, so_far: Any) -> None:
-            findings.append(new)
-
-        def round(self, so_far: Any) -> None: ...
-
-    plan = HuntPlan(roots=roots_of(), seed=1, canary=False)
-    Campaign(plan, Listener(), lambda: bool(findings) or over()).run()
-    yield from ((column, f"{each.trouble.kind}: {each.trouble.text}") for each in findings)
+    campaign = Campaign(HuntPlan(roots=roots_of(), seed=1, canary=False))
+    for report in campaign.run():
+        if report.ends_round and over():
+            break
+    for finding in campaign.state.findings:
+        yield column, f"{finding.trouble.kind}: {finding.trouble.text}"
 
 
 def witness(over: Over, bug: str = "") -> Iterator[Sentence]:
@@ -114,7 +109,7 @@ def conformance(over: Over, bug: str = "") -> Iterator[Sentence]:
     for name in ("_invariants", "at_the_end"):
         setattr(Oracles, name, lambda *args: iter(()))
     _without_twin()
-    vars(checks)["judge"] = lambda observations: Witness({})
+    vars(episode)["judge"] = lambda observations: Witness({})
     yield from hunt(over, column="conformance")
 
 
@@ -131,7 +126,7 @@ def _without_twin() -> None:
     """Run episodes without a twin and without repeated calls."""
     for name in ("of_protocols", "of_pages"):
         setattr(episode.Agreement, name, lambda *args: iter(()))
-    vars(checks)["Twin"] = _Silent
+    vars(episode)["Twin"] = _Silent
 
 
 class Properties:

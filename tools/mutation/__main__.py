@@ -28,7 +28,7 @@ from tools.mutation.results import KEPT, Results
 from tools.mutation.runner import COLD, Job, run_cold, run_warm
 
 
-def arguments(given: list[str] | None = None) -> argparse.Namespace:
+def arguments(value: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mutation", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--seed", type=int, default=1, help="which sample (default: 1)")
@@ -45,20 +45,22 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--resume", action="store_true", help="go on with the kept sample, if any")
     parser.add_argument("--again", action="store_true", help="the same, its survivors too")
-    return parser.parse_args(given)
+    return parser.parse_args(value)
 
 
 def sample(args: argparse.Namespace) -> dict[str, list[Mutant]]:
     """Return the mutants by area."""
     if args.at:
         path, _, line = args.at.partition(":")
-        found = mutants(path, (ROOT / path).read_text())
-        return {path: [one for one in found if not line or one.line == int(line)]}
+        result = mutants(path, (ROOT / path).read_text())
+        return {path: [item for item in result if not line or item.line == int(line)]}
     drawn = {}
     for area in AREAS:
-        every = [one for path in sources(area) for one in mutants(path, (ROOT / path).read_text())]
-        luck = random.Random(f"{args.seed} {area}")
-        drawn[area] = luck.sample(every, min(args.count, len(every)))
+        every = [
+            mutant for path in sources(area) for mutant in mutants(path, (ROOT / path).read_text())
+        ]
+        rng = random.Random(f"{args.seed} {area}")
+        drawn[area] = rng.sample(every, min(args.count, len(every)))
     return drawn
 
 

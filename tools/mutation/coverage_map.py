@@ -115,10 +115,10 @@ class CoverageMap:
         shared = {at: _words(self.tests[at]) & words for at in chosen}
         count = Counter(chain.from_iterable(shared.values()))
         weight = {
-            at: sum(1 / count[word] for word in found)
+            at: sum(1 / count[word] for word in result)
             + len(stem & _words(Path(self._file(at)).stem))
             + imports_module(self._file(at), path)
-            for at, found in shared.items()
+            for at, result in shared.items()
         }
         return sorted((at for at in chosen if weight[at]), key=lambda at: -weight[at])
 
@@ -127,8 +127,8 @@ class CoverageMap:
 
     def _ranked(self, bits: int) -> list[int]:
         """Tests that still exist, those of least cost and breadth first."""
-        found = [at for at in _numbers(bits) if self.tests[at]]
-        return sorted(found, key=lambda at: (round(self.took[at], 1), self.breadth[at]))
+        numbers = [at for at in _numbers(bits) if self.tests[at]]
+        return sorted(numbers, key=lambda at: (round(self.took[at], 1), self.breadth[at]))
 
     def _by_turns(self, bits: int) -> Iterator[int]:
         """The same, one of every file in turn."""
@@ -195,8 +195,8 @@ def imports_module(test_file: str, path: str) -> bool:
 
 def _words(text: str) -> set[str]:
     """Words and numbers in a path, a name or code, without the plural."""
-    found = re.findall(r"[a-z]{3,}|[0-9]{2,}", text.lower())
-    return {word.removesuffix("s") for word in found} - {"test"}
+    result = re.findall(r"[a-z]{3,}|[0-9]{2,}", text.lower())
+    return {word.removesuffix("s") for word in result} - {"test"}
 
 
 def _numbers(bits: int) -> list[int]:
@@ -205,20 +205,20 @@ def _numbers(bits: int) -> list[int]:
 
 def tests_of(source: str) -> dict[str, str]:
     """Hashes of the texts of a file's tests, by name; methods count as their class."""
-    lines, found = source.splitlines(), {}
+    lines, result = source.splitlines(), {}
     for node in ast.parse(source).body:
         if isinstance(node, ast.Assign):
             names = [target.id for target in node.targets if isinstance(target, ast.Name)]
         else:
             names = [node.name] if isinstance(node, (*FUNCTIONS, ast.ClassDef)) else []
         first = min(
-            (one.lineno for one in getattr(node, "decorator_list", ())), default=node.lineno
+            (item.lineno for item in getattr(node, "decorator_list", ())), default=node.lineno
         )
         text = "\n".join(lines[first - 1 : node.end_lineno])
         for name in names:
             if name.lower().startswith("test"):
-                found[name] = hashlib.sha256(text.encode()).hexdigest()
-    return found
+                result[name] = hashlib.sha256(text.encode()).hexdigest()
+    return result
 
 
 def texts_of(files: list[str], collected: set[str]) -> dict[str, dict[str, str]]:
@@ -236,34 +236,34 @@ def texts_of(files: list[str], collected: set[str]) -> dict[str, dict[str, str]]
 
 def up_to_date(jobs: int, *, measure: bool = True) -> CoverageMap:
     """The kept map, after measuring new and changed tests unless they are to be left out."""
-    found = pickle.loads(MAP.read_bytes()) if MAP.exists() else CoverageMap()
+    result = pickle.loads(MAP.read_bytes()) if MAP.exists() else CoverageMap()
     files = test_files()
     collected = _collected(files)
     texts = texts_of(files, collected)
-    known = {
-        f"{file}::{name}": text for file, of in found.files.items() for name, text in of.items()
+    existing = {
+        f"{file}::{name}": text for file, of in result.files.items() for name, text in of.items()
     }
     asked = {f"{file}::{name}": text for file, of in texts.items() for name, text in of.items()}
-    stale = sorted(name for name, text in asked.items() if known.get(name) != text)
-    found.forget((set(known) - set(asked)) | (set(stale) if measure else set()))
+    stale = sorted(name for name, text in asked.items() if existing.get(name) != text)
+    result.forget((set(existing) - set(asked)) | (set(stale) if measure else set()))
     if not measure:
-        found.keep_only(collected)
-        return found
-    found.files = {file: {} for file in texts} | {
+        result.keep_only(collected)
+        return result
+    result.files = {file: {} for file in texts} | {
         file: {name: text for name, text in of.items() if texts[file].get(name) == text}
-        for file, of in found.files.items()
+        for file, of in result.files.items()
         if file in texts
     }
     for names in _slices(stale):
         print(f"measuring {len(names)} of {len(stale)} tests that are new or changed", flush=True)
         _measure(names, jobs)
-        add(found, KEPT / "coverage.db", KEPT / "timings.json")
+        add(result, KEPT / "coverage.db", KEPT / "timings.json")
         for name in names:
             file, _, test = name.partition("::")
-            found.files[file][test] = asked[name]
-        write(found)  # an interrupted run goes on from here
-    found.keep_only(collected)
-    return found
+            result.files[file][test] = asked[name]
+        write(result)  # an interrupted run goes on from here
+    result.keep_only(collected)
+    return result
 
 
 def function_of(name: str) -> str:
@@ -273,7 +273,7 @@ def function_of(name: str) -> str:
 
 def _collected(files: list[str]) -> set[str]:
     """The tests that there are: parameters come and go while a test's text stays."""
-    told = subprocess.run(
+    reported = subprocess.run(
         [
             sys.executable,
             "-m",
@@ -290,15 +290,15 @@ def _collected(files: list[str]) -> set[str]:
         text=True,
         check=False,
     )
-    if told.returncode:
-        raise SystemExit(f"mutants: the tests could not be collected\n{told.stdout[-2000:]}")
-    return set(told.stdout.splitlines())
+    if reported.returncode:
+        raise SystemExit(f"mutants: the tests could not be collected\n{reported.stdout[-2000:]}")
+    return set(reported.stdout.splitlines())
 
 
-def write(found: CoverageMap) -> None:
+def write(coverage_map: CoverageMap) -> None:
     """Keep a map."""
     MAP.parent.mkdir(parents=True, exist_ok=True)
-    MAP.write_bytes(pickle.dumps(found))
+    MAP.write_bytes(pickle.dumps(coverage_map))
 
 
 def _slices(names: list[str]) -> list[list[str]]:
@@ -337,37 +337,41 @@ def _measure(names: list[str], jobs: int) -> None:
         raise SystemExit(f"mutants: the tests ended with {done.returncode}, see above")
 
 
-def add(found: CoverageMap, database: Path, timings: Path) -> None:
+def add(coverage_map: CoverageMap, database: Path, timings: Path) -> None:
     """Add what coverage.py measured. A fixture's lines belong to every test of its file."""
     took = json.loads(timings.read_text())
-    first = len(found.tests)
+    first = len(coverage_map.tests)
     bits = {}
     of_file: dict[str, int] = {}
     for name in sorted(took):
-        bits[name] = 1 << len(found.tests)
+        bits[name] = 1 << len(coverage_map.tests)
         file = name.split("::")[0]
         of_file[file] = of_file.get(file, 0) | bits[name]
-        found.tests.append(name)
-        found.took.append(took[name])
-        found.breadth.append(0)
+        coverage_map.tests.append(name)
+        coverage_map.took.append(took[name])
+        coverage_map.breadth.append(0)
     from coverage import CoverageData  # nothing else needs what measures
 
     data = CoverageData(str(database))
     data.read()
     for path in sorted(data.measured_files()):
-        _add_file(found, data, path, bits, of_file)
-    for mask in found.lines.values():
+        _add_file(coverage_map, data, path, bits, of_file)
+    for mask in coverage_map.lines.values():
         for at in _numbers(mask >> first):
-            found.breadth[first + at] += 1
+            coverage_map.breadth[first + at] += 1
 
 
 def _add_file(
-    found: CoverageMap, data: CoverageData, path: str, bits: dict[str, int], of_file: dict[str, int]
+    coverage_map: CoverageMap,
+    data: CoverageData,
+    path: str,
+    bits: dict[str, int],
+    of_file: dict[str, int],
 ) -> None:
     source = Path(path).read_text()
     name = str(Path(path).relative_to(ROOT))
     text, functions = source.splitlines(), functions_by_line(source)
-    known: dict[str, int] = {"": 0}
+    existing: dict[str, int] = {"": 0}
     for number, contexts in data.contexts_by_lineno(path).items():
         if not 0 < number <= len(text):  # an empty file has a line too, of number 0
             continue
@@ -375,31 +379,33 @@ def _add_file(
         line = (name, function, text[number - 1].strip())
         mask = 0
         for context in contexts:
-            if context not in known:
+            if context not in existing:
                 test, _, phase = context.rpartition("|")
                 shared = of_file.get(test.split("::")[0], 0) if phase == "setup" else 0
-                known[context] = shared or bits.get(test, 0)
-            mask |= known[context]
+                existing[context] = shared or bits.get(test, 0)
+            mask |= existing[context]
         if "" in contexts:
-            found.imported.add(line)
-        found.lines[line] = found.lines.get(line, 0) | mask
+            coverage_map.imported.add(line)
+        coverage_map.lines[line] = coverage_map.lines.get(line, 0) | mask
         if function:
-            found.functions[name, function] = found.functions.get((name, function), 0) | mask
-        found.modules[name] = found.modules.get(name, 0) | mask
+            coverage_map.functions[name, function] = (
+                coverage_map.functions.get((name, function), 0) | mask
+            )
+        coverage_map.modules[name] = coverage_map.modules.get(name, 0) | mask
 
 
 @cache
 def _constants() -> list[tuple[str, str, str]]:
     """File, name and text of every constant of the exchange that is assigned outside functions."""
-    found = []
+    results = []
     for file in sorted((ROOT / "sim").rglob("*.py")):
         source = file.read_text()
         for node in ast.parse(source).body:
             if isinstance(node, (ast.Assign, ast.AnnAssign)):
                 text = ast.get_source_segment(source, node) or ""
                 path = str(file.relative_to(ROOT))
-                found += [(path, name, text) for name in names_defined(source, node.lineno)]
-    return found
+                results += [(path, name, text) for name in names_defined(source, node.lineno)]
+    return results
 
 
 @cache
@@ -431,11 +437,11 @@ def constants_that_name(path: str, names: list[str]) -> dict[str, list[str]]:
     """By file, the constants whose values name one of some names of a file."""
     word = _any_of(names)
     abroad = _any_of([name for name in names if not name.startswith("_")])
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for file, name, text in _constants():
         if name not in names and (word if file == path else abroad).search(text):
-            found.setdefault(file, []).append(name)
-    return found
+            result.setdefault(file, []).append(name)
+    return result
 
 
 def _any_of(names: list[str]) -> re.Pattern[str]:
@@ -447,14 +453,14 @@ def names_defined(source: str, line: int) -> list[str]:
     """What the statement outside functions that holds a line assigns."""
     body = ast.parse(source).body
     while True:
-        holder = next((one for one in body if line <= (one.end_lineno or 0)), None)
+        holder = next((item for item in body if line <= (item.end_lineno or 0)), None)
         if not isinstance(holder, ast.ClassDef) or line < holder.body[0].lineno:
             break
         body = holder.body
     match holder:
         case ast.Assign(targets=targets):
-            found = [node for target in targets for node in ast.walk(target)]
-            return [node.id for node in found if isinstance(node, ast.Name)]
+            results = [node for target in targets for node in ast.walk(target)]
+            return [node.id for node in results if isinstance(node, ast.Name)]
         case ast.AnnAssign(target=ast.Name(id=name)) | ast.FunctionDef(name=name):
             return [name]
         case ast.ClassDef(name=name):
@@ -464,7 +470,7 @@ def names_defined(source: str, line: int) -> list[str]:
 
 def functions_by_line(source: str) -> dict[int, str]:
     """Dotted name of the function in whose body a line is; innermost wins."""
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
 
     def visit(node: ast.AST, names: tuple[str, ...]) -> None:
         for child in ast.iter_child_nodes(node):
@@ -474,8 +480,8 @@ def functions_by_line(source: str) -> dict[int, str]:
             if isinstance(child, FUNCTIONS):
                 first = child.body[0].lineno
                 for number in range(first, (child.end_lineno or first) + 1):
-                    found[number] = ".".join(inner)
+                    result[number] = ".".join(inner)
             visit(child, inner)
 
     visit(ast.parse(source), ())
-    return found
+    return result

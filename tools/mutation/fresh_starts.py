@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim.run import simulation
-from sim.run.engine.prepared_starts import PreparedStarts
+from sim.run.engine.start import PreparedStarts
 from sim.world.start import default_world
 
 
@@ -13,6 +13,6 @@ def pytest_configure() -> None:
 
 def forget_worlds() -> None:
     """Let the next simulation make the default world anew."""
-    for made in vars(default_world).values():
-        if hasattr(made, "cache_clear"):
-            made.cache_clear()
+    for created in vars(default_world).values():
+        if hasattr(created, "cache_clear"):
+            created.cache_clear()

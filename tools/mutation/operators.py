@@ -76,10 +76,10 @@ def mutants(path: str, source: str) -> list[Mutant]:
     """Every mutant of a file, in order of its source."""
     tree = ast.parse(source)
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-    found = []
+    results = []
     for number, (kind, node, edit) in enumerate(_edits(tree)):
         piece = _piece(node, parents)
-        found.append(
+        results.append(
             Mutant(
                 path=path,
                 line=getattr(node, "lineno", 0),
@@ -90,7 +90,7 @@ def mutants(path: str, source: str) -> list[Mutant]:
                 number=number,
             )
         )
-    return [mutant for mutant in found if mutant.before != mutant.after]
+    return [mutant for mutant in results if mutant.before != mutant.after]
 
 
 def mutated(source: str, number: int) -> ast.Module:
@@ -127,9 +127,9 @@ class _Replace(ast.NodeTransformer):
 def _replaced(tree: ast.AST, node: ast.AST, edit: Callable[[ast.AST], ast.AST]) -> ast.AST:
     """A copy of a tree in which `node` is edited."""
     memo: dict[int, ast.AST] = {}
-    whole = copy.deepcopy(tree, memo)
+    total = copy.deepcopy(tree, memo)
     twin = memo[id(node)]
-    return _Replace(twin, ast.copy_location(edit(copy.deepcopy(twin)), twin)).visit(whole)
+    return _Replace(twin, ast.copy_location(edit(copy.deepcopy(twin)), twin)).visit(total)
 
 
 def _piece(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> ast.AST:

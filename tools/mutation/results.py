@@ -70,7 +70,7 @@ class Results:
             file = key[0]
             if file not in present:
                 text = (ROOT / file).read_text() if (ROOT / file).exists() else ""
-                present[file] = {one.key: one for one in mutants(file, text)}
+                present[file] = {item.key: item for item in mutants(file, text)}
             mutant = present[file].get((key[0], key[1], key[2], key[3]))
             if mutant is None:
                 gone += 1
@@ -78,14 +78,14 @@ class Results:
                 drawn.setdefault(area, []).append(mutant)
         if gone:
             print(f"{gone} mutants of this sample are of code that has changed: left out")
-        found = cls(drawn, None)
-        found._path = path
-        for (area, mutant), row in found.rows.items():
+        result = cls(drawn, None)
+        result._path = path
+        for (area, mutant), row in result.rows.items():
             was = verdicts[area, *mutant.key]
             if row.verdict == OPEN and (was["verdict"] == KILLED or not again):
                 kept = was["verdict"] if was["verdict"] in (KILLED, SURVIVED) else OPEN
-                found.rows[area, mutant] = Row(area, mutant, kept, was["by"])
-        return found
+                result.rows[area, mutant] = Row(area, mutant, kept, was["by"])
+        return result
 
     def open(self, area: str) -> list[Mutant]:
         """Return the mutants of an area that have no verdict yet."""
@@ -136,6 +136,6 @@ class Results:
             share = 100 * count[KILLED] / tried if tried else 100.0
             reached &= share >= (ALL_LEAST if area == "all" else AREA_LEAST) and not count[OPEN]
             figures = (sum(count.values()), count[EQUAL], count[KILLED], count[SURVIVED])
-            shown = " ".join(f"{figure:10}" for figure in (*figures, count[OPEN]))
-            lines.append(f"{area:26} {shown} {share:6.1f}")
+            displayed = " ".join(f"{figure:10}" for figure in (*figures, count[OPEN]))
+            lines.append(f"{area:26} {displayed} {share:6.1f}")
         return lines, reached

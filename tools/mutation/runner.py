@@ -207,14 +207,14 @@ def _exchange_code(mutant: Mutant) -> bool:
     file = ROOT / mutant.path
     before = _code_of_functions(compile(ast.parse(file.read_text()), str(file), "exec"))
     after = _code_of_functions(_compiled(mutant))
-    changed = {place: code for place, code in after.items() if code != before.get(place)}
+    changed = {index: code for index, code in after.items() if code != before.get(index)}
     exchanged = 0
     for thing in gc.get_objects():
         if isinstance(thing, FunctionType) and thing.__code__.co_filename == str(file):
-            place = (thing.__code__.co_qualname, thing.__code__.co_firstlineno)
-            if place in changed:
+            position = (thing.__code__.co_qualname, thing.__code__.co_firstlineno)
+            if position in changed:
                 try:
-                    thing.__code__ = changed[place]
+                    thing.__code__ = changed[position]
                 except ValueError:
                     return False
                 exchanged += 1
@@ -224,12 +224,12 @@ def _exchange_code(mutant: Mutant) -> bool:
 
 
 def _code_of_functions(code: CodeType) -> dict[tuple[str, int], CodeType]:
-    found = {}
+    result = {}
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            found[constant.co_qualname, constant.co_firstlineno] = constant
-            found |= _code_of_functions(constant)
-    return found
+            result[constant.co_qualname, constant.co_firstlineno] = constant
+            result |= _code_of_functions(constant)
+    return result
 
 
 # ---- processes

@@ -28,68 +28,7 @@ QUICK = (
     "reacting-to-events",
     "settlement-and-payout",
 )
-WHOLE = """
-name: whole
-description: a word for nearly every key of the format
-seed: 11
-extends: quickstart
-environment: sandbox
-preset: realistic
-clock: {start: 2026-07-09T01:58:00-04:00, mode: manual}
-params: {px: "0.3"}
-matrix: {side: [buy, sell]}
-world:
-  games: 0
-  standing_orders: false
-  automated_windows: false
-  instruments:
-    - {symbol: a, tick_size: "0.005", price_scale: 1000, fractional_qty_scale: 100, state: OPEN, event: my, line: "1", event_outcome: directional, minimum_trade_qty: 1, price_limit: {low: "0.01", high: "0.99"}, order_size_limit: {low: "0.01", high: "100000"}, created: 2026-07-01, start: 2026-07-02, expiration: 2026-08-01, termination: 2026-08-09, schedule: [{days: [monday], start: "01:00", length: 2h, state: OPEN}], metadata: {k: v}}
-    - {symbol: b, description: d, question: q, product_id: p, fee_class: standard, market_type: moneyline, sports_market_type: moneyline, category: sports, subcategory: nfl, series: s, long: away, player: x, pick: home}
-  firms: [{name: firms/new, display_name: New, client_id: c1, key: spare-1, clearing_firm: firms/new-fcm, scopes: ["read:orders"], users: [{name: u1, balance: "5"}], limits: {order_insert: 5}, funding_sources: [{id: bank1, type: bank, disabled: false, max_deposit: "100"}]}]
-  accounts: [{name: firms/atlas-fcm/accounts/8f3a61c4, collateral_return: true, balance: "25", prior_volume: "7"}]
-  assets: [{id: "crypto:zzz", price: "5", price_at: 2026-07-09, since: 2026-07-01, every: 10s, volatility: "0.01", places: 2, outages: [{from: 2026-07-09T02:00:00-04:00, to: 2026-07-09T02:01:00-04:00}]}]
-  windows: [{name: zzz-up, asset: "crypto:zzz", title: Zzz, every: 5m, lead: 90s, expires: 30m, terminates: 2h, tick_size: "0.01", fractional_qty_scale: 100}]
-  events: [{slug: my, title: t, league: nfl, start: 2026-07-09, live: true, home_score: 1, away_score: 2, partners: {x: y}}]
-  incentives: [{symbol: a, periods: [{program_id: p1, start: 2026-07-09, end: 2026-07-10, reward_pool: "5", discount_factor: "0.5", target_size: 5, max_spread: "0.03", min_taker_notional: 500}], rewards: [{account: maker, date: 2026-07-08, reward: "1.5", status: PAID}]}]
-  books: [{symbol: a, mid: "0.5", spread: "0.02", sizes: ["10", "20"]}]
-  orders: [{as: maker, symbol: a, side: buy, price: "0.3", qty: "1", tif: gtt, good_till: 2026-07-20, min_qty: "1"}]
-faults: [{match: {operation: SearchTrades, nth: 3, every: 2, from: +1s, until: +1h}, act: {status: 503, delay: 5ms, retry_after: 2s, message: m}, ttl: 1h, times: 2}]
-maintenance: [{begins: +5m, length: 10m, lead: 1m}]
-limits: {retail: 20/s, order_insert: 5/10s}
-fees: {schedule: [{from: 2026-07-01, product: p, market_type: moneyline, fee_class: standard, taker: "0.05", maker: "-0.0125", tail: "0.1", cap: "5", cumulative: true}], rebates: [{volume: "100", percent: 5}]}
-quirks: {session_revocation: 1/3}
-assumptions: {engine.latency: 1s}
-participants:
-  makers: [{name: m, symbols: a, spread: "0.04", every: 5s, sizes: ["10"]}]
-  takers: [{name: t, symbols: a, rate: 20/m, size: {low: "1", high: "8"}}]
-  noise: [{name: n, symbols: a, rate: 10/m}]
-  fair_prices: [{symbol: a, path: [{at: +0s, price: "0.4"}, {at: +1m, price: "0.5"}]}]
-steps:
-  - {at: +1s, price: {asset: "crypto:zzz", price: "6"}}
-  - {at: +30s, fund: {account: maker, amount: "5"}}
-  - {fund: {account: firms/atlas/users/mara-voss, amount: "-5", purpose: transfer}}
-  - {subscribe: {name: s, rpc: MarketDataSubscriptionAPI.CreateMarketDataSubscription, as: firms/atlas/users/mara-voss, json: {symbols: [a]}}}
-  - {call: {plane: grpc, rpc: OrderEntryAPI.GetOpenOrders, as: firms/atlas/users/mara-voss, json: {symbols: [a]}}, expect: {code: 0}}
-  - {call: {plane: exchange, post: /v1/trading/orders, as: firms/atlas/users/mara-voss, json: {symbol: a, type: ORDER_TYPE_LIMIT, side: SIDE_BUY, orderQty: "100", price: "300", timeInForce: TIME_IN_FORCE_GOOD_TILL_TIME, goodTillTime: "2026-07-20T00:00:00Z"}}, save: {o: orderId}}
-  - {order: {as: taker, symbol: a, side: sell, cash: "5", type: market, tif: ioc, post_only: false}, expect: {refused: maybe}}
-  - {order: {as: taker, symbol: a, side: sell, qty: "2", type: stop_limit, price: "0.2", stop_price: "0.25"}, expect: {refused: maybe}}
-  - {cancel: {as: maker, all: true, symbol: a}}
-  - {state: {symbol: b, state: HALTED}}
-  - {event: {slug: my, home_score: 1, away_score: 0, live: true, periods: {Q1: [1, 2]}, goals: [{team: home, minute: 4, stoppage: 1}], players: {p: {points: 3}}}}
-  - {fair_price: {symbol: a, price: "0.4"}}
-  - {participant: {name: m, active: false}}
-  - {quirk: {session_revocation: 1/2}, at: +5s}
-  - {assumption: {engine.latency: 2s}}
-  - {maintenance: {begins: +30m, length: 5m}}
-  - {fault: {match: {plane: webhook, probability: 1/2}, act: {status: 500}, times: 1, ttl: 5m}}
-  - {clear_fault: f2}
-  - {preset: ideal}
-  - {advance: 1m}
-  - {at: +5s, order: {as: maker, symbol: a, side: sell, price: "0.6", qty: "1"}, name: waits}
-  - {when: {order: {name: waits, state: CANCELED}}, within: 2m, kyc: {external_id: nobody, decision: approve}}
-  - {settle: {symbol: a, price: "1", text: done}}
-  - {at: +30s, expect: {book: {symbol: a, bids: ["0.4 x 5"]}, trades: {symbol: a, count: 0}, order: {clord_id: x, state: NEW}, position: {account: maker, symbol: a, net: "1"}}}
-"""
+WHOLE = Path(__file__).with_name("whole.yaml").read_text("utf-8")
 # Valid values of every type, to be put in the place of other types, and values out of range.
 TEXTS = (
     *("", "0", "-1", "1", "5", "2", "100", "0.5", "0.01", "0.001", "0.00000001", "-0.5", "1e9"),

@@ -8,7 +8,6 @@ Every command must end with a documented exit code and a message, never with a t
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import json
@@ -16,8 +15,6 @@ import random
 import sys
 import tempfile
 import time
-import traceback
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,7 +25,7 @@ from sim.read.headless_run import run_scenario
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 from tools.soak.corpus import WHOLE, mutate
-from tools.soak.scenario_mutants import Finding, Slow, patience
+from tools.soak.findings import Finding, Slow, patience, run_search
 
 SOURCES = ("injected-faults", "money-through-a-bank", "kyc-approval-window", "halt-and-suspension")
 COMMANDS = (
@@ -114,8 +111,12 @@ def _sealed(text: bytes) -> bytes:
         return text
 
 
-def examine(lines: list[bytes], rng: random.Random, folder: Path, other: Path) -> Finding | None:
-    """Return a defect of this project: a command with an undocumented result."""
+def examine(
+    lines: list[bytes], rng: random.Random, folder: Path, other: Path
+) -> tuple[str, Finding | None]:
+    """The verdict on a journal with a defect, and what is wrong with us: a command with an
+    undocumented result.
+    """
     path = folder / "spoilt.ndjson"
     path.write_bytes(b"\n".join(lines) + b"\n")
     command = rng.choice(COMMANDS)
@@ -130,16 +131,14 @@ def examine(lines: list[bytes], rng: random.Random, folder: Path, other: Path) -
                 code = end.code
         assert code in EXIT_CODES, code
         assert code == 0 or said.getvalue().strip(), "it failed without a word"
-        return None
+        return f"exit {code}", None
     except (Exception, Slow) as error:
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if "/sim/" in f.filename]
-        last = frames[-1] if frames else traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{' '.join(command[:1])}: {Path(last.filename).name}:{last.lineno} {last.name}"
-        return Finding(f"{type(error).__name__}: {error}"[:300], where, path.read_bytes().decode())
+        finding = Finding.of(error, path.read_bytes().decode())
+        return "failed", finding._replace(where=f"{command[0]}: {finding.where}")
 
 
-def search(count: int, seed: int, stop: float = 0) -> Iterator[Finding | None]:
-    """Return the findings for a number of journals; a seed determines their defects."""
+def search(count: int, seed: int, stop: float = 0) -> Iterator[tuple[str, Finding | None]]:
+    """The verdicts on a number of journals; a seed determines their defects."""
     sound = journals()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -152,27 +151,5 @@ def search(count: int, seed: int, stop: float = 0) -> Iterator[Finding | None]:
             yield examine(spoilt(rng.choice(sound), rng), rng, folder, other)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    parser.add_argument("--count", type=int, default=2_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=0, help="stop after so long")
-    args = parser.parse_args()
-    stop = time.monotonic() + 60 * args.minutes if args.minutes else 0
-    seen: Counter[str] = Counter()
-    folder = Path(tempfile.mkdtemp(prefix="journal-mutants-"))
-    done = 0
-    for finding in search(args.count, args.seed, stop):
-        done += 1
-        if finding is not None:
-            seen[finding.where] += 1
-            if seen[finding.where] == 1:
-                path = folder / f"{len(seen)}.ndjson"
-                path.write_text(finding.source, "utf-8")
-                print(f"{finding.where}: {finding.what}\n  {path}", flush=True)
-    print(f"seed {args.seed}: {done} journals; {dict(seen)}")
-    return 1 if seen else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_search(search, __doc__, 2_000, ".ndjson"))

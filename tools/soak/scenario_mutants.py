@@ -8,20 +8,13 @@ and rewound, and its journal replays. Anything else is a defect of ours.
 
 from __future__ import annotations
 
-import argparse
 import copy
 import io
 import random
-import signal
 import sys
-import tempfile
 import time
-import traceback
-from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
@@ -35,38 +28,11 @@ from sim.search.fuzz import with_random_steps
 from sim.world.format.scenario import Scenario
 from sim.world.format.yaml_tree import ScenarioError
 from tools.soak.corpus import SCENARIOS, documents, mutate, mutate_text, texts
+from tools.soak.findings import Finding, Slow, patience, run_search
 
 # Seconds of the processor for one scenario. To read and check one takes less, whatever is in it; a
 # run may be asked to go on for decades, and is then left alone as "long".
 PATIENCE = 20
-
-
-class Slow(BaseException):
-    """A scenario that takes longer than anybody waits; no handler of the simulator takes it."""
-
-
-class Finding(NamedTuple):
-    """A scenario that was neither refused nor run: what happened, where, and the scenario."""
-
-    what: str
-    where: str
-    source: str
-
-
-@contextmanager
-def patience(seconds: float) -> Iterator[None]:
-    """Slow, after so many seconds; only where signals can be had."""
-
-    def end(*_: object) -> None:
-        raise Slow(f"more than {seconds} s")
-
-    before = signal.signal(signal.SIGVTALRM, end)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 def source(rng: random.Random, corpus: list[dict[str, Any]], files: list[str]) -> Any:
@@ -138,11 +104,8 @@ def examine(
     except (Exception, Slow) as error:
         if isinstance(error, Slow) and scenario is not None:
             return "long", None
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if "/sim/" in f.filename]
-        last = frames[-1] if frames else traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(last.filename).name}:{last.lineno} {last.name}"
         text = given if isinstance(given, str) else yaml.safe_dump(given, allow_unicode=True)
-        return "failed", Finding(f"{type(error).__name__}: {error}"[:400], where, text)
+        return "failed", Finding.of(error, text)
 
 
 def search(
@@ -157,27 +120,5 @@ def search(
         yield examine(source(rng, corpus, files), rng, seconds)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    parser.add_argument("--count", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=0, help="stop after so long")
-    args = parser.parse_args()
-    stop = time.monotonic() + 60 * args.minutes if args.minutes else 0
-    verdicts: Counter[str] = Counter()
-    seen: Counter[str] = Counter()
-    folder = Path(tempfile.mkdtemp(prefix="scenario-mutants-"))
-    for verdict, finding in search(args.count, args.seed, stop):
-        verdicts[verdict] += 1
-        if finding is not None:
-            seen[finding.where] += 1
-            if seen[finding.where] <= 2:
-                path = folder / f"{sum(seen.values())}.yaml"
-                path.write_text(finding.source, "utf-8", "surrogatepass")
-                print(f"{finding.where}: {finding.what}\n  {path}", flush=True)
-    print(f"seed {args.seed}: {dict(verdicts)}; {dict(seen)}")
-    return 1 if seen else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_search(search, __doc__, 10_000, ".yaml"))

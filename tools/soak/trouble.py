@@ -10,13 +10,9 @@ In both cases its journal replays to an exchange that has every acknowledged ord
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import resource
 import signal
-import subprocess
-import sys
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -28,10 +24,8 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from sim.read.replay import replay_file
-from tools.soak.kills import CLIENTS, ROOT, SURFACES, symbol_of
+from tools.soak.load import PATIENCE_S, SURFACES, Load, Server, lost_orders
 
-_PATIENCE_S = 60.0
 _MEBIBYTE = 1 << 20
 # Permitted exit codes of `sim serve`: it received a signal, the journal cannot be written, or an
 # internal error. Without memory, native code may abort as well.
@@ -54,30 +48,13 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-class Server:
+class FragileServer(Server):
     """A served exchange whose resources can be made to fail."""
 
     def __init__(self, folder: Path) -> None:
-        self.journal, self.steps = folder / "journal.ndjson", folder / "steps"
+        self.steps = folder / "steps"
         self.steps.write_text("0")
-        ready = folder / "ready.json"
-        command = [
-            *(sys.executable, "-c", CLOCK_STEPS, str(self.steps), "serve", "--quiet"),
-            *("--port-base", "0", "--clock", "paced:20", "--journal", str(self.journal)),
-            *("--ready-file", str(ready)),
-        ]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
-        )
-        assert self.process.stdout is not None
-        if not any(line.startswith(b"try:") for line in self.process.stdout):
-            raise AssertionError("the server did not start")
-        self.ready: dict[str, Any] = json.loads(ready.read_text())
-
-    @property
-    def over(self) -> bool:
-        """Return whether the process has ended."""
-        return self.process.poll() is not None
+        super().__init__(folder, "-c", CLOCK_STEPS, str(self.steps))
 
     def limit(self, kind: int, soft: int) -> None:
         """Set a resource limit of the process."""
@@ -114,7 +91,7 @@ class Server:
 
 
 @contextmanager
-def no_memory(server: Server, random: Random) -> Iterator[None]:
+def no_memory(server: FragileServer, random: Random) -> Iterator[None]:
     """Allow little more memory than the process uses; then a client requests much."""
     room = random.choice((0, 1, 2, 4, 8, 16)) * _MEBIBYTE
     server.limit(resource.RLIMIT_AS, server.status("VmSize") * 1024 + room)
@@ -128,7 +105,7 @@ def no_memory(server: Server, random: Random) -> Iterator[None]:
 
 
 @contextmanager
-def full_disk(server: Server, random: Random) -> Iterator[None]:
+def full_disk(server: FragileServer, random: Random) -> Iterator[None]:
     """Let the journal grow by a few bytes only."""
     size = server.journal.stat().st_size + random.choice((0, 1, 100, 5_000, 50_000))
     server.limit(resource.RLIMIT_FSIZE, size)
@@ -137,7 +114,7 @@ def full_disk(server: Server, random: Random) -> Iterator[None]:
 
 
 @contextmanager
-def no_descriptors(server: Server, random: Random) -> Iterator[None]:
+def no_descriptors(server: FragileServer, random: Random) -> Iterator[None]:
     """Allow few more descriptors than are open; then a client opens more."""
     server.limit(resource.RLIMIT_NOFILE, server.descriptors() + random.randrange(4))
     for _ in range(6):
@@ -148,7 +125,7 @@ def no_descriptors(server: Server, random: Random) -> Iterator[None]:
 
 
 @contextmanager
-def clock_steps(server: Server, random: Random) -> Iterator[None]:
+def clock_steps(server: FragileServer, random: Random) -> Iterator[None]:
     """Move the wall clock back and forth, by small and large steps."""
     second, day = 10**9, 86_400 * 10**9
     now = time.time_ns()
@@ -161,7 +138,7 @@ def clock_steps(server: Server, random: Random) -> Iterator[None]:
     server.steps.write_text("0")
 
 
-Trouble = Callable[[Server, Random], Any]
+Trouble = Callable[[FragileServer, Random], Any]
 TROUBLES: dict[str, Trouble] = {
     "no memory": no_memory,
     "full disk": full_disk,
@@ -181,54 +158,11 @@ class Round(NamedTuple):
     code: int | None
 
 
-class Load:
-    """Three clients that place orders until `stop`."""
-
-    def __init__(self, server: Server, surface: str) -> None:
-        self._server, self._surface = server, surface
-        self._symbol = symbol_of(server.ready)
-        self.acknowledged: list[str] = []
-        self.ending = False
-        self._more = threading.Condition()
-        self._threads = [threading.Thread(target=self._trade) for _ in range(CLIENTS)]
-        for thread in self._threads:
-            thread.start()
-
-    def _trade(self) -> None:
-        client = None
-        while not self.ending and not self._server.over:
-            try:
-                client = client or SURFACES[self._surface](self._server.ready, self._symbol)
-                placed = client.place()
-            except Exception:  # a rate limit, no resources, or the server has ended
-                client = None if self._server.over else client
-                continue
-            with self._more:
-                self.acknowledged.append(placed)
-                self._more.notify_all()
-
-    def wait(self, count: int, seconds: float = _PATIENCE_S) -> bool:
-        """Return whether a number of further orders is acknowledged before a timeout or the end."""
-        until, most = len(self.acknowledged) + count, time.monotonic() + seconds
-        with self._more:
-            while len(self.acknowledged) < until:
-                if self._server.over or time.monotonic() > most:
-                    return False
-                self._more.wait(0.2)
-        return True
-
-    def stop(self) -> None:
-        """Stop the clients."""
-        self.ending = True
-        for thread in self._threads:
-            thread.join(_PATIENCE_S)
-
-
 def trouble_round(trouble: str, surface: str, folder: Path, random: Random) -> Round:
     """Make a resource fail after some answers. Raises Divergence if the journal does not replay,
     and AssertionError if the server neither stops as documented nor answers again.
     """
-    server = Server(folder)
+    server = FragileServer(folder)
     load = Load(server, surface)
     try:
         assert load.wait(random.randint(1, 80)), f"{surface}: {len(load.acknowledged)} answers only"
@@ -241,7 +175,7 @@ def trouble_round(trouble: str, surface: str, folder: Path, random: Random) -> R
         went_on = not server.over
         load.stop()
         server.process.send_signal(signal.SIGTERM)
-        _, said = server.process.communicate(timeout=_PATIENCE_S)
+        _, said = server.process.communicate(timeout=PATIENCE_S)
     finally:
         server.process.kill()
         load.stop()
@@ -250,11 +184,8 @@ def trouble_round(trouble: str, surface: str, folder: Path, random: Random) -> R
     codes = EXIT_CODES | (ABORTS if trouble == "no memory" else set())
     assert code in codes, (code, said.decode()[-2_000:])
     assert b"Traceback" not in said or trouble == "no memory", said.decode()[-2_000:]
-    found = replay_file(server.journal)
-    held = {order.id for order in found.simulation.exchange.trading.orders.open()}
-    return Round(
-        len(load.acknowledged), set(load.acknowledged) - held, after, None if went_on else code
-    )
+    lost, _ = lost_orders(server.journal, load.acknowledged)
+    return Round(len(load.acknowledged), lost, after, None if went_on else code)
 
 
 def main() -> int:

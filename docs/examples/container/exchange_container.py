@@ -37,10 +37,10 @@ class ExchangeContainer(DockerContainer):
     def start(self) -> Self:
         """Start it, and wait until it is healthy."""
         super().start()
-        code, said = self.exec(["cat", READY_FILE])
+        code, output = self.exec(["cat", READY_FILE])
         if code:
-            raise RuntimeError(f"no ready file in the container: {said.decode().strip()}")
-        self.ready = json.loads(said)
+            raise RuntimeError(f"no ready file in the container: {output.decode().strip()}")
+        self.ready = json.loads(output)
         for surface in SURFACES:
             scheme, separator, inside = self.ready[surface].rpartition("://")
             port = self.get_exposed_port(int(inside.rpartition(":")[2]))

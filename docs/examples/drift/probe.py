@@ -173,9 +173,9 @@ def until(retail, order, state):
     """Whether an order is in a state, within WAIT_S. Reads may trail an order by seconds."""
     end = time.monotonic() + WAIT_S
     while time.monotonic() < end:
-        shown = retail.call("GET", f"/v1/order/{order}", expected=(200, 404))
-        found = (shown or {}).get("order", {}).get("state")
-        if found == state:
+        displayed = retail.call("GET", f"/v1/order/{order}", expected=(200, 404))
+        result = (displayed or {}).get("order", {}).get("state")
+        if result == state:
             return True
         time.sleep(0.5)
     Plane.failures += 1

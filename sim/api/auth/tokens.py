@@ -46,7 +46,7 @@ def issue_token(
 
 @handles("TokenIssuerAPI.GetSigningKeys")
 def get_signing_keys(
-    exchange: Exchange, caller: Caller, request: wire.GetSigningKeysRequest
+    exchange: Exchange, request: wire.GetSigningKeysRequest
 ) -> wire.GetSigningKeysResponse:
     """Return the public key of this environment's access tokens."""
     environment = exchange.credentials.environment.name
@@ -59,7 +59,7 @@ def get_signing_keys(
 
 @handles("TokenIssuerAPI.GetIssuerMetadata")
 def get_issuer_metadata(
-    exchange: Exchange, caller: Caller, request: wire.GetIssuerMetadataRequest
+    exchange: Exchange, request: wire.GetIssuerMetadataRequest
 ) -> wire.GetIssuerMetadataResponse:
     """Return the issuer's addresses and what its token endpoint takes."""
     issuer = exchange.credentials.issuer

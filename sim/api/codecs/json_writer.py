@@ -30,9 +30,7 @@ from sim.api.codecs.dialect import Dialect
 from sim.api.codecs.large_messages import (
     LARGE_MESSAGES,
     LIST_MARK,
-    SHARED_MESSAGES,
     caching_encoder,
-    caching_writer,
     splicing_encoder,
 )
 from sim.contract.messages import Message, find, find_message
@@ -129,8 +127,6 @@ class _Writers:
                 encode = caching_encoder(self._namespace[name])
                 self._large_encoders[cls.__full_name__] = encode
                 self._namespace[name] = lambda message: encode(message).decode()
-            elif cls.__full_name__ in SHARED_MESSAGES:
-                self._namespace[name] = caching_writer(self._namespace[name])
         return name
 
     def _enum(self, field: Field) -> str:

@@ -4,9 +4,6 @@ A page of events has megabytes, and the next page contains mostly the same event
 the same object again as long as nothing has changed in it, and never change a returned object. So
 its bytes are cached by the object's identity, and a list of such messages is joined from cached
 bytes without becoming text.
-
-Tags and teams are reference data that never change and are part of every market: their text is
-cached in the same way.
 """
 
 from __future__ import annotations
@@ -17,12 +14,10 @@ from typing import Any
 from sim.contract.messages import Message
 
 LARGE_MESSAGES = frozenset(("gateway.v1.Event", "gateway.v1.Market"))
-SHARED_MESSAGES = frozenset(("gateway.v1.Tag", "gateway.v1.Team"))
 # A placeholder for a list of large messages. JSON text never contains this character.
 LIST_MARK = "\0"
 
 _GENERATION_MAX = 12_000_000  # bytes of a generation, for each message type and dialect
-_SHARED_MAX = 4096  # messages of a type in a dialect
 
 
 def caching_encoder(write: Callable[[Message], str]) -> Callable[[Message], bytes]:
@@ -50,21 +45,6 @@ def caching_encoder(write: Callable[[Message], str]) -> Callable[[Message], byte
         return entry[1]
 
     return encode
-
-
-def caching_writer(write: Callable[[Message], str]) -> Callable[[Message], str]:
-    """Return a writer that caches the text of each object."""
-    texts: dict[int, tuple[Message, str]] = {}
-
-    def cached(message: Message) -> str:
-        entry = texts.get(id(message))
-        if entry is None:
-            if len(texts) >= _SHARED_MAX:
-                texts.clear()
-            entry = texts[id(message)] = message, write(message)
-        return entry[1]
-
-    return cached
 
 
 def splicing_encoder(

@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import parse_qsl
 
-from sim.api.codecs.json_values import element_reader
+from sim.api.codecs.json_reader import element_reader
 from sim.contract.messages import Message, find_message
 from sim.contract.wire_fields import TEXTUAL, BadBody, BadField, Field, fields_of
 

@@ -74,8 +74,6 @@ def list_accounts(
 
 
 @handles("HealthAPI.HealthCheck")
-def health_check(
-    exchange: Exchange, caller: Caller, request: wire.HealthCheckRequest
-) -> wire.HealthCheckResponse:
+def health_check(exchange: Exchange, request: wire.HealthCheckRequest) -> wire.HealthCheckResponse:
     """Report that the exchange is up, which is true whenever it can answer."""
     return wire.HealthCheckResponse(status="ok")

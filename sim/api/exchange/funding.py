@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from sim.api.pipeline.account_access import firm_of
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.handler import handles
-from sim.api.pipeline.paging import page_length, page_of
+from sim.api.pipeline.handler import handles, require
+from sim.api.pipeline.paging import paged
 from sim.api.rendering.exchange_instruments import CLEARING_HOUSE
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import (
@@ -32,7 +32,6 @@ from sim.kernel.instants import EASTERN, HOUR
 
 C = TypeVar("C", wire.CheckoutCardPaymentMethodDetails, wire.CheckoutApplePayPaymentMethodDetails)
 
-PAGE_DEFAULT = 100
 HOUSE_SOURCE = f"{CLEARING_HOUSE}-house"
 
 # The fields of an account that a firm may change, with the names of the notes that hold them. A
@@ -56,10 +55,8 @@ def list_funding_accounts(
     firm, names = firm_of(exchange, caller), funding_accounts(exchange, caller)
     accounts = (account_message(exchange, firm, name) for name in names)
     rows = [account for account in accounts if _passes(account, request)]
-    page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
-    return wire.ListFundingAccountsResponse(
-        accounts=list(page), next_page_token=token, eof=not token
-    )
+    page, following = paged(rows, request)
+    return wire.ListFundingAccountsResponse(accounts=list(page), **following)
 
 
 def _passes(account: wire.FundingAccount, request: wire.ListFundingAccountsRequest) -> bool:
@@ -92,8 +89,7 @@ def update_funding_account(
     """
     firm = firm_of(exchange, caller)
     account = request.account or wire.FundingAccount()
-    if not account.id:
-        raise InvalidRequest("account.id is required", remedy="GET /v1/funding/accounts lists them")
+    require(account.id, "account.id", remedy="GET /v1/funding/accounts lists them")
     if account.id not in funding_accounts(exchange, caller):
         raise PermissionDenied(
             rule="P24", remedy="GET /v1/funding/accounts lists the accounts this caller may change"
@@ -186,10 +182,8 @@ def list_funding_sources(
         if request.funding_source_type in (0, source.type)
         and (not request.funding_source_ids or source.id in request.funding_source_ids)
     ]
-    page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
-    return wire.ListFundingSourcesResponse(
-        funding_sources=list(page), next_page_token=token, eof=not token
-    )
+    page, following = paged(rows, request)
+    return wire.ListFundingSourcesResponse(funding_sources=list(page), **following)
 
 
 def source_message(firm: Firm, source: FundingSource) -> wire.FundingSource:
@@ -269,9 +263,9 @@ def list_transaction_requirements(
     A corrected settlement can cause this.
     """
     rows = list(_shortfalls(exchange, caller, request.account_ids))
-    page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    page, following = paged(rows, request)
     return wire.ListTransactionRequirementsResponse(
-        transaction_requirements=list(page), next_page_token=token, eof=not token
+        transaction_requirements=list(page), **following
     )
 
 

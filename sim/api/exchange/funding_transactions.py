@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from datetime import date
 
-from sim.api.exchange.funding import HOUSE_SOURCE, PAGE_DEFAULT, funding_accounts
+from sim.api.exchange.funding import HOUSE_SOURCE, funding_accounts
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
-from sim.api.pipeline.paging import page_length, page_of
+from sim.api.pipeline.paging import paged
 from sim.api.rendering.exchange_instruments import CLEARING_HOUSE
 from sim.api.reports.trade_dates import in_order
 from sim.contract.messages import exchange_v1 as wire
@@ -41,11 +41,9 @@ def list_funding_transactions(
         key=lambda row: row.seq,
         reverse=request.newest_first,
     )
-    page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    page, following = paged(rows, request)
     return wire.ListFundingTransactionsResponse(
-        transactions=[transaction_message(exchange, row) for row in page],
-        next_page_token=token,
-        eof=not token,
+        transactions=[transaction_message(exchange, row) for row in page], **following
     )
 
 

@@ -13,7 +13,7 @@ from msgspec import convert
 
 from sim.api.pipeline.account_access import firm_of
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.handler import handles
+from sim.api.pipeline.handler import handles, require
 from sim.api.pipeline.redaction import redact_text
 from sim.contract.messages import exchange_kyc_v1 as wire
 from sim.core.exchange import Exchange
@@ -65,10 +65,11 @@ def submit_kyc_prefill_otp(
     exchange: Exchange, caller: Caller, request: wire.SubmitKYCPrefillOTPRequest
 ) -> wire.SubmitKYCPrefillOTPResponse:
     """Return the status, and the person's data if the code is right and the person is known."""
-    if not request.external_id:
-        raise InvalidRequest(
-            "external_id is required", remedy="send the externalId that startKYCPrefill returned"
-        )
+    require(
+        request.external_id,
+        "external_id",
+        remedy="send the externalId that startKYCPrefill returned",
+    )
     if not _CODE.fullmatch(request.otp):
         raise InvalidRequest("otp: four to eight digits")
     firm, code = firm_of(exchange, caller).name, _code(exchange, request.otp)

@@ -7,12 +7,12 @@ changes once it is written, so pages in ascending order are stable.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from sim.api.pipeline.account_access import ledger_account
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
-from sim.api.pipeline.paging import page_length, page_of
+from sim.api.pipeline.paging import paged
 from sim.api.rendering.exchange_positions import ledger_entry_message, position_entry_message
 from sim.api.reports.csv_writer import csv_chunks
 from sim.api.reports.trade_dates import in_order
@@ -34,7 +34,6 @@ LEDGER_ROWS = Dated(
     title="rows of ledgers are served",
 )
 FLOOR: Instant = LEDGER_ROWS.starts[0]
-PAGE_DEFAULT = 100
 DESCRIPTION_MAX = 200
 
 _T = LedgerEntryType
@@ -61,28 +60,42 @@ PositionQuery: TypeAlias = wire.GetPositionLedgerRequest | wire.DownloadPosition
 D = TypeVar("D", CashMoved, PositionChanged)
 
 
-# ---- cash
+@handles("FundingAPI.GetAccountBalanceLedger", "PositionAPI.GetPositionLedger")
+def get_ledger(
+    exchange: Exchange,
+    caller: Caller,
+    request: wire.GetAccountBalanceLedgerRequest | wire.GetPositionLedgerRequest,
+) -> wire.GetAccountBalanceLedgerResponse | wire.GetPositionLedgerResponse:
+    """List changes of an account's cash, each with the balance before and after it (rule P20), or
+    of its positions, each with the position after it (rule P23).
+    """
+    page, following = paged(_entries(exchange, caller, request), request, refuse=True)
+    of_cash = isinstance(request, wire.GetAccountBalanceLedgerRequest)
+    answer = wire.GetAccountBalanceLedgerResponse if of_cash else wire.GetPositionLedgerResponse
+    return answer(entries=list(page), **following)
 
 
-@handles("FundingAPI.GetAccountBalanceLedger")
-def get_account_balance_ledger(
-    exchange: Exchange, caller: Caller, request: wire.GetAccountBalanceLedgerRequest
-) -> wire.GetAccountBalanceLedgerResponse:
-    """List changes of an account's cash, each with the balance before and after (rule P20)."""
-    page, token = _page(_cash_rows(exchange, caller, request), request)
-    return wire.GetAccountBalanceLedgerResponse(
-        entries=[ledger_entry_message(row) for row in page], next_page_token=token, eof=not token
-    )
-
-
-@handles("FundingAPI.DownloadBalanceLedger")
-def download_balance_ledger(
-    exchange: Exchange, caller: Caller, request: wire.DownloadBalanceLedgerRequest
-) -> Iterator[wire.DownloadBalanceLedgerResponse]:
+@handles("FundingAPI.DownloadBalanceLedger", "PositionAPI.DownloadPositionLedger")
+def download_ledger(
+    exchange: Exchange,
+    caller: Caller,
+    request: wire.DownloadBalanceLedgerRequest | wire.DownloadPositionLedgerRequest,
+) -> Iterator[wire.DownloadBalanceLedgerResponse | wire.DownloadPositionLedgerResponse]:
     """Return the same rows as CSV; the file is empty, without a header, if there are none (P24)."""
-    entries = map(ledger_entry_message, _cash_rows(exchange, caller, request))
-    chunks = csv_chunks(wire.BalanceLedgerEntry, entries, header_alone=False)
-    return (wire.DownloadBalanceLedgerResponse(data=chunk) for chunk in chunks)
+    of_cash = isinstance(request, wire.DownloadBalanceLedgerRequest)
+    entry = wire.BalanceLedgerEntry if of_cash else wire.PositionLedgerEntry
+    part = wire.DownloadBalanceLedgerResponse if of_cash else wire.DownloadPositionLedgerResponse
+    rows = _entries(exchange, caller, request)
+    return (part(data=chunk) for chunk in csv_chunks(entry, rows, header_alone=False))
+
+
+def _entries(
+    exchange: Exchange, caller: Caller, request: CashQuery | PositionQuery
+) -> Iterator[Any]:
+    """Return the rows of a request as messages, of the type of its ledger."""
+    if isinstance(request, CashQuery):
+        return map(ledger_entry_message, _cash_rows(exchange, caller, request))
+    return map(position_entry_message, _position_rows(exchange, caller, request))
 
 
 def _cash_rows(exchange: Exchange, caller: Caller, request: CashQuery) -> Iterator[CashMoved]:
@@ -114,30 +127,6 @@ def public_types(requested: Sequence[int]) -> frozenset[int]:
     return frozenset(requested) - {_T.UNDEFINED}
 
 
-# ---- positions
-
-
-@handles("PositionAPI.GetPositionLedger")
-def get_position_ledger(
-    exchange: Exchange, caller: Caller, request: wire.GetPositionLedgerRequest
-) -> wire.GetPositionLedgerResponse:
-    """List changes of an account's positions, each with the position after it (rule P23)."""
-    page, token = _page(_position_rows(exchange, caller, request), request)
-    return wire.GetPositionLedgerResponse(
-        entries=[position_entry_message(row) for row in page], next_page_token=token, eof=not token
-    )
-
-
-@handles("PositionAPI.DownloadPositionLedger")
-def download_position_ledger(
-    exchange: Exchange, caller: Caller, request: wire.DownloadPositionLedgerRequest
-) -> Iterator[wire.DownloadPositionLedgerResponse]:
-    """Return the same rows as CSV; the file is empty, without a header, if there are none (P24)."""
-    entries = map(position_entry_message, _position_rows(exchange, caller, request))
-    chunks = csv_chunks(wire.PositionLedgerEntry, entries, header_alone=False)
-    return (wire.DownloadPositionLedgerResponse(data=chunk) for chunk in chunks)
-
-
 def _position_rows(
     exchange: Exchange, caller: Caller, request: PositionQuery
 ) -> Iterator[PositionChanged]:
@@ -147,9 +136,6 @@ def _position_rows(
     return (row for row in rows if row.symbol == request.symbol) if request.symbol else rows
 
 
-# ---- shared
-
-
 def _in_time(rows: Sequence[D], request: CashQuery | PositionQuery) -> Iterator[D]:
     """Return the rows from start (never before the floor) to end, both inclusive.
 
@@ -157,10 +143,3 @@ def _in_time(rows: Sequence[D], request: CashQuery | PositionQuery) -> Iterator[
     """
     places = slice_by_time(rows, max(request.start_time or FLOOR, FLOOR), request.end_time)
     return map(rows.__getitem__, reversed(places) if request.newest_first else places)
-
-
-def _page(
-    rows: Iterator[D], request: wire.GetAccountBalanceLedgerRequest | wire.GetPositionLedgerRequest
-) -> tuple[Sequence[D], str]:
-    length = page_length(request.page_size, PAGE_DEFAULT, refuse=True)
-    return page_of(rows, request.page_token, length)

@@ -1,4 +1,4 @@
-"""Order book and best bid and offer over REST and gRPC (§2.5, §4.3).
+"""Order book, best bid and offer, and final settlement over REST and gRPC (§2.5, §4.3).
 
 An encoded answer is reused until the book or the clock changes.
 """
@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.api.pipeline.answer_cache import AnswerCache
-from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.answer_cache import AnswerCache, PreencodedResponse
 from sim.api.pipeline.handler import handles
-from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.api.rendering.exchange_books import levels_message, stats_message
 from sim.api.rendering.retention import retained_stats
+from sim.contract.messages import exchange_settlement_v1 as settlement
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.assumptions import DEAD_BOOK, DEPTH_ABOVE_MAXIMUM, MID_PRICE_ROUNDING
 from sim.core.exchange import Exchange
@@ -30,7 +29,7 @@ _answers: AnswerCache[PreencodedResponse[Any]] = AnswerCache()
 
 @handles("OrderBookAPI.GetOrderBook")
 def get_order_book(
-    exchange: Exchange, caller: Caller, request: wire.GetOrderBookRequest
+    exchange: Exchange, request: wire.GetOrderBookRequest
 ) -> PreencodedResponse[wire.GetOrderBookResponse]:
     """Return the levels of both sides, best first.
 
@@ -41,7 +40,7 @@ def get_order_book(
 
 @handles("OrderBookAPI.GetBBO")
 def get_bbo(
-    exchange: Exchange, caller: Caller, request: wire.GetBBORequest
+    exchange: Exchange, request: wire.GetBBORequest
 ) -> PreencodedResponse[wire.GetBBOResponse]:
     """Return the top of the book. Spread and mid price are 0 while a side is empty."""
     return _answer(exchange, request.symbol, exchange.ctx.assumptions.text(MID_PRICE_ROUNDING))
@@ -119,3 +118,27 @@ def _half(both: int, rounding: str) -> int:
     """Return half of the sum of two prices, rounded to whole price units."""
     half, odd = divmod(both, 2)
     return half + (odd if rounding == "up" or (rounding == "even" and half % 2) else 0)
+
+
+# ---- settlement
+
+
+@handles("SettlementService.GetInstrumentSettlement")
+def get_instrument_settlement(
+    exchange: Exchange, request: settlement.GetInstrumentSettlementRequest
+) -> settlement.GetInstrumentSettlementResponse:
+    """Return the settlement, scaled by `price_scale`; `stats` is unset until it is final.
+
+    The symbol must be exact: an empty one, "/…" and "!…" are refused.
+    """
+    if not request.symbol or request.symbol[0] in "/!":
+        raise InvalidRequest(
+            "symbol is required, exactly as it is listed", remedy="ListSymbols gives the symbols"
+        )
+    instrument = exchange.instruments.require(request.symbol)
+    final = exchange.trading.settlements.final(instrument.symbol)
+    return settlement.GetInstrumentSettlementResponse(
+        symbol=instrument.symbol,
+        stats=stats_message(exchange.trading.stats(instrument.symbol)) if final else None,
+        price_scale=instrument.price_scale,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, TypeAlias
 
 from sim.api.pipeline.access_tokens import signed
 from sim.api.pipeline.account_access import whole_firm
@@ -15,48 +15,32 @@ from sim.core.identity.credentials import PARTICIPANT_SCOPES, ParticipantGrant
 from sim.core.model.refusals import InvalidRequest, MissingScope, PermissionDenied
 from sim.kernel.instants import NS_PER_S
 
-
-class _Request(Protocol):
-    participant_id: str
-    scopes: list[str]
-    ttl_seconds: int
+_Request: TypeAlias = (
+    wire.CreateParticipantAPITokenRequest | wire.CreateParticipantAdminTokenRequest
+)
 
 
-@handles("ParticipantAPI.CreateParticipantAPIToken")
-def create_participant_api_token(
-    exchange: Exchange, caller: Caller, request: wire.CreateParticipantAPITokenRequest
-) -> wire.CreateParticipantAPITokenResponse:
+@handles("ParticipantAPI.CreateParticipantAPIToken", "ParticipantAPI.CreateParticipantAdminToken")
+def create_participant_token(
+    exchange: Exchange, caller: Caller, request: _Request
+) -> wire.CreateParticipantAPITokenResponse | wire.CreateParticipantAdminTokenResponse:
     """Return a token that acts as one participant.
 
-    It needs no x-participant-id header and cannot act for other participants of the firm.
+    It needs no x-participant-id header and cannot act for other participants of the firm. An admin
+    token is the same: the specification adds no rights.
     """
-    grant = _granted(exchange, caller, request, admin=False)
-    return wire.CreateParticipantAPITokenResponse(
-        participant_token=_text(exchange, grant),
-        issue_time=grant.issued,
-        expiration_time=grant.expires,
-        participant_id=request.participant_id,
-        from_cache=grant.again,
-    )
-
-
-@handles("ParticipantAPI.CreateParticipantAdminToken")
-def create_participant_admin_token(
-    exchange: Exchange, caller: Caller, request: wire.CreateParticipantAdminTokenRequest
-) -> wire.CreateParticipantAdminTokenResponse:
-    """Return the same token as `create_participant_api_token`: the specification adds no rights."""
-    grant = _granted(exchange, caller, request, admin=True)
-    return wire.CreateParticipantAdminTokenResponse(
-        participant_admin_token=_text(exchange, grant),
-        issue_time=grant.issued,
-        expiration_time=grant.expires,
-        participant_id=request.participant_id,
-        from_cache=grant.again,
-    )
-
-
-def _text(exchange: Exchange, grant: ParticipantGrant) -> str:
-    return signed(exchange.credentials.environment.name, grant.claims)
+    admin = isinstance(request, wire.CreateParticipantAdminTokenRequest)
+    grant = _granted(exchange, caller, request, admin=admin)
+    token = signed(exchange.credentials.environment.name, grant.claims)
+    terms: dict[str, Any] = {
+        "issue_time": grant.issued,
+        "expiration_time": grant.expires,
+        "participant_id": request.participant_id,
+        "from_cache": grant.again,
+    }
+    if admin:
+        return wire.CreateParticipantAdminTokenResponse(participant_admin_token=token, **terms)
+    return wire.CreateParticipantAPITokenResponse(participant_token=token, **terms)
 
 
 def _granted(

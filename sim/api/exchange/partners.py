@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 
 from msgspec import json
+from msgspec.structs import replace
 
 from sim.api.pipeline.account_access import firm_of
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.handler import handles
+from sim.api.pipeline.handler import handles, require
 from sim.contract.messages import exchange_cashmovement_v1 as cash
 from sim.contract.messages import exchange_orderfunding_v1 as funding
 from sim.contract.messages import exchange_v1 as wire
@@ -75,15 +76,13 @@ def create_cash_movement(
 
 def _checked_transfer(transfer: cash.Transfer | None) -> tuple[cash.Transfer, Cash]:
     """Return a transfer and its amount. Refuses a malformed one."""
-    if transfer is None:
-        raise InvalidRequest("transfer is required", rule="P25")
+    transfer = require(transfer, "transfer", rule="P25")
     if transfer.reason not in _TRANSFERS:
         raise InvalidRequest(
             "transfer.reason must be DEPOSIT, WITHDRAWAL or VENDOR_FEES", rule="P25"
         )
     for name in ("participant_account_id", "external_reference"):
-        if not getattr(transfer, name):
-            raise InvalidRequest(f"transfer.{name} is required", rule="P25")
+        require(getattr(transfer, name), f"transfer.{name}", rule="P25")
     _check_currency(transfer.currency, "transfer.currency")
     amount = _amount(transfer.amount, "transfer.amount")
     if amount <= 0:
@@ -167,8 +166,7 @@ def create_vendor_order(
 
 def _vendor_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
     """Return the command of a partner's order. Refuses any field that partners may not set."""
-    if order is None:
-        raise InvalidRequest("order is required", rule="M25")
+    order = require(order, "order", rule="M25")
     for name in order.__struct_fields__:
         if name not in _ALLOWED and getattr(order, name) != getattr(_UNSET_ORDER, name):
             raise InvalidRequest(
@@ -181,8 +179,7 @@ def _vendor_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
     if order.side not in (Side.BUY, Side.SELL):
         raise InvalidRequest("order.side is required", rule="M25")
     for name in ("symbol", "account", "manual_order_indicator"):
-        if not getattr(order, name):
-            raise InvalidRequest(f"order.{name} is required", rule="M25")
+        require(getattr(order, name), f"order.{name}", rule="M25")
     if order.price <= 0:
         raise InvalidRequest("order.price must be above zero", rule="M25")
     if bool(order.order_qty) == bool(order.cash_order_qty):
@@ -191,6 +188,13 @@ def _vendor_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
         )
     if not _CLORD_ID.fullmatch(order.clord_id):
         raise InvalidRequest("order.clord_id: 1 to 64 visible ASCII characters", rule="M25")
+    command = _limit_command(order)
+    cash_qty, indicator = order.cash_order_qty, order.manual_order_indicator
+    return replace(command, cash_qty=cash_qty, manual_indicator=indicator)
+
+
+def _limit_command(order: wire.InsertOrderRequest) -> PlaceOrder:
+    """Return the command of a limit order for a participant, whom the account identifies."""
     return PlaceOrder(
         symbol=order.symbol,
         account=order.account,
@@ -198,11 +202,8 @@ def _vendor_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
         side=Side(order.side),
         qty=order.order_qty,
         price=order.price,
-        type=OrderType.LIMIT,
-        tif=TimeInForce.FILL_OR_KILL,
+        tif=TimeInForce(order.time_in_force),
         clord_id=order.clord_id,
-        cash_qty=order.cash_order_qty,
-        manual_indicator=order.manual_order_indicator,
     )
 
 
@@ -244,8 +245,7 @@ def cancel_funded_order(
 
 def _funded_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
     """Return the command of a funded order: a limit order without an expiry date."""
-    if order is None:
-        raise InvalidRequest("order is required", rule="S9-4")
+    order = require(order, "order", rule="S9-4")
     if (
         order.type != OrderType.LIMIT
         or order.price <= 0
@@ -261,16 +261,7 @@ def _funded_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
             " FILL_OR_KILL",
             rule="S9-4",
         )
-    return PlaceOrder(
-        symbol=order.symbol,
-        account=order.account,
-        participant="",
-        side=Side(order.side),
-        qty=order.order_qty,
-        price=order.price,
-        tif=TimeInForce(order.time_in_force),
-        clord_id=order.clord_id,
-    )
+    return _limit_command(order)
 
 
 def _funded_message(exchange: Exchange, order: VendorOrder) -> funding.FundedOrder:
@@ -298,10 +289,7 @@ def _status(exchange: Exchange, order: VendorOrder) -> funding.VendorOrderStatus
 
 
 def _check_fee(fee: funding.MoneyAmount | None) -> None:
-    if fee is None:
-        raise InvalidRequest(
-            "vendor_fee is required", rule="M25", remedy="send a fee of 0 if there is none"
-        )
+    fee = require(fee, "vendor_fee", rule="M25", remedy="send a fee of 0 if there is none")
     _check_currency(fee.currency, "vendor_fee.currency")
     if _amount(fee.value, "vendor_fee.value") < 0:
         raise InvalidRequest("vendor_fee.value must not be negative", rule="M25")

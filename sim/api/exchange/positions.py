@@ -8,7 +8,7 @@ from itertools import takewhile
 from sim.api.pipeline.account_access import balance_account
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
-from sim.api.pipeline.paging import page_length, page_of
+from sim.api.pipeline.paging import paged
 from sim.api.rendering.exchange_positions import position_message
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.accounts.positions import Position, position_after
@@ -17,8 +17,6 @@ from sim.core.exchange import Exchange
 from sim.core.model.quantities import CURRENCY, Cash, cash_text
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import TRADE_DAY_ROLL_HOUR, Instant, eastern
-
-PAGE_DEFAULT = 100
 
 # ---- balances
 
@@ -108,15 +106,14 @@ def list_account_positions(
         and not (request.active_only and _expired(exchange, position, at))
         and (position.net or not request.non_zero_only)
     ]
-    page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    page, following = paged(rows, request)
     return wire.ListAccountPositionsResponse(
         positions=[
             position_message(position, at, expired=_expired(exchange, position, at))
             for position in page
         ],
         available_position=[exchange.trading.risk.closable(position) for position in page],
-        next_page_token=token,
-        eof=not token,
+        **following,
     )
 
 

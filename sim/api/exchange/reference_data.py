@@ -11,7 +11,6 @@ from typing import NamedTuple, TypeAlias
 from sim.api.gateway.event_filters import events_like
 from sim.api.gateway.market_columns import STATE
 from sim.api.gateway.market_index import MarketIndex, market_index
-from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
 from sim.api.rendering.exchange_instruments import CLEARING_HOUSE, current_instrument_message
@@ -45,28 +44,30 @@ _STATE_PREFIX = "INSTRUMENT_STATE_"
 _CATEGORY_CODES = {"sports": "SPR", "politics": "POL", "crypto": "CRY"}
 
 
-@handles("RefDataAPI.ListInstruments")
+@handles("RefDataAPI.ListInstruments", "RefDataAPI.SearchInstruments")
 def list_instruments(
-    exchange: Exchange, caller: Caller, request: wire.ListInstrumentsRequest
+    exchange: Exchange, request: wire.ListInstrumentsRequest
 ) -> wire.ListInstrumentsResponse:
     """List the instruments that pass every filter, in order of listing.
 
     A negative filter, such as state != OPEN, also matches PENDING and TERMINATED instruments.
     """
-    return _listed(exchange, request)
-
-
-@handles("RefDataAPI.SearchInstruments")
-def search_instruments(
-    exchange: Exchange, caller: Caller, request: wire.ListInstrumentsRequest
-) -> wire.ListInstrumentsResponse:
-    """List instruments: an alias of `list_instruments`."""
-    return _listed(exchange, request)
+    rows = _matching(exchange, request.symbols, _criteria(exchange, request))
+    length = page_length(request.page_size, PAGE_DEFAULT)
+    page, token = page_of(rows, request.page_token, length)
+    instruments = [
+        row if isinstance(row, Instrument) else _instrument_at(exchange, row) for row in page
+    ]
+    return wire.ListInstrumentsResponse(
+        instruments=[current_instrument_message(exchange, row) for row in instruments],
+        next_page_token=token,
+        eof=not token,
+    )
 
 
 @handles("RefDataAPI.GetInstrument")
 def get_instrument(
-    exchange: Exchange, caller: Caller, request: wire.GetInstrumentRequest
+    exchange: Exchange, request: wire.GetInstrumentRequest
 ) -> wire.GetInstrumentResponse:
     """Return one instrument, whatever its state."""
     instrument = exchange.instruments.require(request.symbol)
@@ -74,16 +75,14 @@ def get_instrument(
 
 
 @handles("RefDataAPI.ListSymbols")
-def list_symbols(
-    exchange: Exchange, caller: Caller, request: wire.ListSymbolsRequest
-) -> wire.ListSymbolsResponse:
+def list_symbols(exchange: Exchange, request: wire.ListSymbolsRequest) -> wire.ListSymbolsResponse:
     """List every symbol, in order of listing."""
     return wire.ListSymbolsResponse(symbols=list(exchange.instruments.symbols()))
 
 
 @handles("RefDataAPI.GetInstrumentMetadata")
 def get_instrument_metadata(
-    exchange: Exchange, caller: Caller, request: wire.GetInstrumentMetadataRequest
+    exchange: Exchange, request: wire.GetInstrumentMetadataRequest
 ) -> wire.GetInstrumentMetadataResponse:
     """Return metadata of the exchange itself."""
     return wire.GetInstrumentMetadataResponse(
@@ -111,26 +110,6 @@ class _Criteria(NamedTuple):
     game: str
     symbols: list[Condition]
     single: list[Test]
-
-
-def _listed(
-    exchange: Exchange, request: wire.ListInstrumentsRequest
-) -> wire.ListInstrumentsResponse:
-    length = page_length(request.page_size, PAGE_DEFAULT)
-    page, token = page_of(
-        _matching(exchange, request.symbols, _criteria(exchange, request)),
-        request.page_token,
-        length,
-    )
-    instruments = [
-        listed if isinstance(listed, Instrument) else _instrument_at(exchange, listed)
-        for listed in page
-    ]
-    return wire.ListInstrumentsResponse(
-        instruments=[current_instrument_message(exchange, listed) for listed in instruments],
-        next_page_token=token,
-        eof=not token,
-    )
 
 
 def _matching(
@@ -183,7 +162,7 @@ def _dormant_flags(index: MarketIndex, criteria: _Criteria) -> Iterator[Flags]:
     for name, *bounds in criteria.dates:
         key = catalogue.market_key(_FIELDS[name])
         if key is not None:
-            yield flags_of(key.between(*bounds), count)
+            yield key.within(*bounds)
     if criteria.alike:
         yield catalogue.markets_where(
             lambda market: all(test(instruments.require(market.slug)) for test in criteria.alike),

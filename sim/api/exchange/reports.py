@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from sim.api.pipeline.account_access import visible_accounts
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.handler import handles
-from sim.api.pipeline.paging import page_length, page_of
+from sim.api.pipeline.handler import handles, require
+from sim.api.pipeline.paging import paged
 from sim.api.rendering.exchange_orders import execution_message, order_message, trade_message
 from sim.api.rendering.retention import (
     EXECUTION_RETENTION,
@@ -33,11 +33,10 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.catalogue.quirks import UNFILTERED_REPORTS_TIME_OUT, UNFILTERED_SEARCH_TIMES_OUT
 from sim.core.exchange import Exchange
 from sim.core.model.orders import Execution, Order
-from sim.core.model.refusals import EdgeTimeout, InvalidRequest, NotFound, cut
+from sim.core.model.refusals import EdgeTimeout, NotFound, cut
 from sim.core.trading.synchronous import EDGE_TIMEOUT
 from sim.kernel.instants import NS_PER_MS, Span, seconds
 
-PAGE_DEFAULT = 100
 NARROW_SEARCH: Span = 130 * NS_PER_MS
 # How long an unfiltered search takes when it succeeds, as a third of them do. The specification
 # does not state it; it has to be below the timeout of the edge.
@@ -59,12 +58,12 @@ def search_orders(
 ) -> wire.SearchOrdersResponse:
     """Search orders in their current state, newest first."""
     orders = select_orders(exchange, visible_accounts(caller, request.accounts), request)
-    page, token = page_of(orders, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    page, following = paged(orders, request)
     _check_edge_timeout(exchange, request)
     with_last = page if request.with_last_execution else []
     return wire.SearchOrdersResponse(
         order=[order_message(exchange, order) for order in page],
-        next_page_token=token,
+        next_page_token=following["next_page_token"],
         last_executions=[_last_execution(exchange, order) for order in with_last],
     )
 
@@ -74,8 +73,7 @@ def get_order(
     exchange: Exchange, caller: Caller, request: wire.GetOrderRequest
 ) -> wire.GetOrderResponse:
     """Return an order of the accounts that a search covers; a participant sees its own (R8)."""
-    if not request.order_id:
-        raise InvalidRequest("order_id is required", rule="R8")
+    require(request.order_id, "order_id", rule="R8")
     order = exchange.trading.orders.get(request.order_id)
     if (
         order is None
@@ -142,12 +140,10 @@ def search_executions(
     A window before the retention boundary is empty, not an error (rule R10).
     """
     rows = select_executions(exchange, visible_accounts(caller, request.accounts), request)
-    page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    page, following = paged(rows, request)
     _check_edge_timeout(exchange, request)
     return wire.SearchExecutionsResponse(
-        executions=[execution_message(exchange, execution) for execution in page],
-        next_page_token=token,
-        eof=not token,
+        executions=[execution_message(exchange, execution) for execution in page], **following
     )
 
 
@@ -156,8 +152,7 @@ def get_execution(
     exchange: Exchange, caller: Caller, request: wire.GetExecutionRequest
 ) -> wire.GetExecutionResponse:
     """Return an execution of the accounts that a search covers; a participant sees its own (R8)."""
-    if not request.exec_id:
-        raise InvalidRequest("exec_id is required", rule="R8")
+    require(request.exec_id, "exec_id", rule="R8")
     execution: Execution | None = exchange.trading.executions.get(request.exec_id)
     if (
         execution is None
@@ -200,14 +195,14 @@ def search_trades(
     accounts = visible_accounts(caller, request.accounts)
     conditions = conditions_of(request)
     trades = select_trades(exchange, accounts, request, conditions)
-    page, token = page_of(trades, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    page, following = paged(trades, request)
     narrow = is_narrow(request, conditions)
     if not narrow and exchange.ctx.quirks.applies(UNFILTERED_SEARCH_TIMES_OUT):
         raise EdgeTimeout(EDGE_TIMEOUT, rule="R6", remedy=_NARROWER)
     exchange.add_service_time(NARROW_SEARCH if narrow else WIDE_SEARCH)
     return wire.SearchTradesResponse(
         trade=[trade_message(exchange, trade, caller.accounts) for trade in page],
-        next_page_token=token,
+        next_page_token=following["next_page_token"],
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from operator import attrgetter
+from typing import Any
 
 from sim.api.gateway.list_query import arranged, check_page, page
-from sim.api.gateway.sports import teams_of_provider, teams_where
-from sim.api.pipeline.authentication import Caller
+from sim.api.gateway.sports import league_facts, teams_of_provider, teams_where
 from sim.api.pipeline.handler import handles
 from sim.contract.messages import exchange_v1 as wire
 from sim.contract.messages import gateway_v1 as gateway
@@ -14,14 +14,17 @@ from sim.core.exchange import Exchange
 from sim.core.model.refusals import InvalidRequest
 
 _TEAM_KEYS = {name: attrgetter(name) for name in ("id", "name", "abbreviation", "league")}
+_TEAM_FIELDS = (*_TEAM_KEYS, "record", "logo", "alias", "safe_name")
+_TEAM_EXTRAS = (
+    *("home_icon", "away_icon", "long_icon", "short_icon", "long_icon_dark", "short_icon_dark"),
+    *("color_primary", "display_abbreviation", "conference"),
+)
 # The data vendors that the exchange's contract knows; other vendors of the gateway are omitted.
 _VENDORS = frozenset(int(member) for member in wire.SportsDataProvider)
 
 
 @handles("RefDataSportsAPI.GetSports")
-def get_sports(
-    exchange: Exchange, caller: Caller, request: wire.GetSportsRequest
-) -> wire.GetSportsResponse:
+def get_sports(exchange: Exchange, request: wire.GetSportsRequest) -> wire.GetSportsResponse:
     """List the sports, one entry per league."""
     return wire.GetSportsResponse(
         sports=[_sport(exchange, league) for league in exchange.reference.leagues]
@@ -30,7 +33,7 @@ def get_sports(
 
 @handles("RefDataSportsAPI.GetSportsTeams")
 def get_sports_teams(
-    exchange: Exchange, caller: Caller, request: wire.GetSportsTeamsRequest
+    exchange: Exchange, request: wire.GetSportsTeamsRequest
 ) -> wire.GetSportsTeamsResponse:
     """List the teams that pass every filter, ordered by id by default."""
     limit = check_page(request.limit or 0, request.offset or 0)
@@ -47,7 +50,7 @@ def get_sports_teams(
 
 @handles("RefDataSportsAPI.GetSportsTeamsForProvider")
 def get_sports_teams_for_provider(
-    exchange: Exchange, caller: Caller, request: wire.GetSportsTeamsForProviderRequest
+    exchange: Exchange, request: wire.GetSportsTeamsForProviderRequest
 ) -> wire.GetSportsTeamsForProviderResponse:
     """Return teams by their ids at a data vendor.
 
@@ -64,12 +67,6 @@ def get_sports_teams_for_provider(
 def _sport(exchange: Exchange, league: gateway.League) -> wire.Sport:
     sport = exchange.reference.sport_of(league)
     return wire.Sport(
-        sport=league.slug,
-        image=league.image,
-        resolution=league.resolution,
-        ordering=league.ordering,
-        tags=f"{sport.tag_id},{league.tag_id}",
-        series=str(league.active_series_id),
         lsport=wire.LSport(
             id=sport.id,
             name=league.name,
@@ -79,36 +76,20 @@ def _sport(exchange: Exchange, league: gateway.League) -> wire.Sport:
             home_away=league.ordering == "home",
             enabled=league.is_operational,
         ),
-        is_operational=league.is_operational,
-        automatic_resolution=league.is_operational,
+        **league_facts(exchange, league),
     )
 
 
 def _team(team: gateway.Team) -> wire.Team:
+    """Return a team; what it does not have is unset here and empty on the gateway."""
+    extras: dict[str, Any] = {name: getattr(team, name) or None for name in _TEAM_EXTRAS}
     return wire.Team(
-        id=team.id,
-        name=team.name,
-        abbreviation=team.abbreviation,
-        league=team.league,
-        record=team.record,
-        logo=team.logo,
-        alias=team.alias,
-        home_icon=team.home_icon or None,
-        away_icon=team.away_icon or None,
-        color_primary=team.color_primary or None,
-        safe_name=team.safe_name,
-        long_icon=team.long_icon or None,
-        short_icon=team.short_icon or None,
-        display_abbreviation=team.display_abbreviation or None,
         ranking=int(team.ranking) if team.ranking.isdecimal() else None,
-        conference=team.conference or None,
         provider_refs=[
-            wire.TeamProviderRef(
-                provider=provider_id.provider, provider_team_id=provider_id.provider_id
-            )
-            for provider_id in team.provider_ids
-            if provider_id.provider in _VENDORS
+            wire.TeamProviderRef(provider=row.provider, provider_team_id=row.provider_id)
+            for row in team.provider_ids
+            if row.provider in _VENDORS
         ],
-        long_icon_dark=team.long_icon_dark or None,
-        short_icon_dark=team.short_icon_dark or None,
+        **{name: getattr(team, name) for name in _TEAM_FIELDS},
+        **extras,
     )

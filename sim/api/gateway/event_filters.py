@@ -16,8 +16,9 @@ from sim.api.gateway.list_query import PAGE_DEFAULT, check_page, folded
 from sim.api.gateway.market_columns import SORTED_BY
 from sim.api.gateway.market_index import MarketIndex
 from sim.contract.messages.gateway_v1 import Event, Market, Tag
+from sim.core.exchange import Exchange
 from sim.core.model.reference_data import Flags
-from sim.kernel.indexes.ordered_index import OrderedIndex, both, flags_of, pick
+from sim.kernel.indexes.ordered_index import KeyIndex, both, flags_of, pick
 
 Test = Callable[[Event], bool]
 Bounds = tuple[Any, Any]
@@ -72,11 +73,25 @@ def carrying(tags: Iterable[Tag], numbers: Collection[int], *, related: bool) ->
     )
 
 
+def shared_tests(exchange: Exchange, request: Any) -> Iterator[Callable[[Any], bool]]:
+    """Yield tests of what lists of events and of markets filter alike: category, switches, tags."""
+    if request.categories:
+        yield lambda row: row.category in request.categories
+    if not request.include_hidden:
+        yield lambda row: not row.hidden
+    if request.archived is not None:
+        yield lambda row: row.archived is request.archived
+    numbers = {*request.tag_ids, *([request.tag_id] if request.tag_id else [])}
+    if numbers:
+        tagged = carrying(exchange.reference.tags, numbers, related=request.related_tags)
+        yield lambda row: not tagged.isdisjoint([tag.id for tag in row.tags])
+
+
 def events_between(index: MarketIndex, name: str, bounds: Bounds) -> Iterator[Flags]:
     """Yield flags of the events whose named date lies within the bounds; none without bounds."""
     key = index.catalogue.event_key(name)
     if key is not None and bounds != (None, None):
-        yield flags_of(key.between(*bounds), len(index.catalogue.events))
+        yield key.within(*bounds)
 
 
 # ---- pages
@@ -89,19 +104,19 @@ class Page(Protocol):
     offset: int
 
 
-def event_keys(index: MarketIndex, names: Iterable[str]) -> list[OrderedIndex]:
+def event_keys(index: MarketIndex, names: Iterable[str]) -> list[KeyIndex]:
     """Return the sort keys of events; names without a key are ignored."""
     keys = (_event_key(index, folded(name)) for name in names)
     return [key for key in keys if key is not None]
 
 
-def _event_key(index: MarketIndex, name: str) -> OrderedIndex | None:
+def _event_key(index: MarketIndex, name: str) -> KeyIndex | None:
     aspect = SORTED_BY.get(name)
     return index.catalogue.event_key(name) if aspect is None else index.of(aspect).events
 
 
 def event_page(
-    index: MarketIndex, flags: Flags, order: tuple[list[OrderedIndex], bool], page: Page
+    index: MarketIndex, flags: Flags, order: tuple[list[KeyIndex], bool], page: Page
 ) -> list[Event]:
     """Return a page of the flagged events as they are now. `order`: keys, whether descending."""
     size = check_page(page.limit, page.offset) or PAGE_DEFAULT

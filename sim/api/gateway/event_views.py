@@ -1,8 +1,7 @@
 """Views of events: reference data with the state of their games and sums over their markets.
 
-They are cached like views of markets (`live_views.py`), until their inputs change. The markets of a
-generated event without any activity are *dormant*: they are identical, so their state is computed
-once for all.
+They are cached like views of markets (`live_views.py`), until their inputs change. The version of a
+generated event has one state for all of its markets that are dormant, because they are identical.
 """
 
 from __future__ import annotations
@@ -10,21 +9,14 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sim.api.gateway.game_views import show_game, whole_seconds
-from sim.api.gateway.live_views import (
-    dormant_views,
-    liquidity,
-    listed,
-    market_version,
-    market_view,
-    open_interest,
-)
+from sim.api.gateway.live_views import liquidity, listed, market_version, market_view, open_interest
 from sim.api.pipeline.answer_cache import AnswerCache
 from sim.contract.messages.gateway_v1 import Event, EventCombos, ImageDisplayType, Market
 from sim.core.catalogue.assumptions import EVENTS_DEPRECATED
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.states import OVER_STATES
 from sim.core.model.enums import InstrumentState
-from sim.core.model.games import UNKNOWN_GAME, Game
+from sim.core.model.games import Game
 from sim.core.model.reference_data import MarketDates
 from sim.kernel.instants import HOUR, Instant
 
@@ -73,48 +65,35 @@ def _generated(exchange: Exchange, slug: str) -> MarketDates:
     return dates
 
 
-def _views(exchange: Exchange, markets: list[Market]) -> list[Market]:
-    return [market_view(exchange, market) for market in markets]
-
-
 def event_view(exchange: Exchange, event: Event) -> Event:
     """Return an event as it is now, with its markets."""
-    trading, slug = exchange.trading, event.slug
     game = how_it_stands(exchange, event)
-    markets, views = event.markets, _views
-    if exchange.reference.generated_dates(slug) is None:
-        markets = _listed(exchange, event)
-        version = (game, *(market_version(exchange, market) for market in markets))
+    version: tuple[object, ...]
+    if exchange.reference.generated_dates(event.slug) is None:
+        version = tuple(market_version(exchange, market) for market in _listed(exchange, event))
     else:
-        # All markets of a dormant event are identical; a change of one ends its dormancy.
-        version = (
-            game,
-            trading.lifecycle.dormant_changed_at,
-            trading.fees.era(),
-            exchange.now // HOUR,
-        )
-        if _is_dormant(exchange, slug):
-            state = trading.lifecycle.unless_suspended(dormant_state(exchange, slug))
-            final = state is _S.CLOSED and trading.settlements.final(markets[0].slug)
-            version += ("dormant", state, final)
-            views = dormant_views
-        else:
-            markets = _listed(exchange, event)
-            version += (len(event.markets), trading.books.version_of(slug))
-    return _events.get(
-        exchange,
-        event.id,
-        (exchange.ctx.assumptions.text(EVENTS_DEPRECATED), *version),
-        lambda: _event(exchange, event, views(exchange, markets), game),
-    )
+        version = _generated_version(exchange, event)
+
+    def build() -> Event:
+        markets = [market_view(exchange, market) for market in _listed(exchange, event)]
+        return _event(exchange, event, markets, game)
+
+    deprecated = exchange.ctx.assumptions.text(EVENTS_DEPRECATED)
+    return _events.get(exchange, event.id, (deprecated, game, *version), build)
 
 
-def _is_dormant(exchange: Exchange, slug: str) -> bool:
-    """Return whether a generated event had no activity: no trade, no report, no listing."""
+def _generated_version(exchange: Exchange, event: Event) -> tuple[object, ...]:
+    """Return the version of the markets of a generated event, without reading each of them."""
+    trading, slug = exchange.trading, event.slug
+    state = trading.lifecycle.unless_suspended(dormant_state(exchange, slug))
     return (
-        not exchange.trading.lifecycle.has_materialised(slug)
-        and exchange.games.get(slug) is UNKNOWN_GAME
-        and not exchange.reference.is_changed(slug)
+        len(event.markets),
+        trading.books.version_of(slug),
+        trading.lifecycle.dormant_changed_at,
+        trading.fees.era(),
+        exchange.now // HOUR,
+        state,
+        state is _S.CLOSED and trading.settlements.final(event.markets[0].slug),
     )
 
 

@@ -1,4 +1,4 @@
-"""Events with their markets and scores (§2.11, §4.1)."""
+"""Events with their markets and scores, also by the ids of partners (§2.11, §4.1)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sim.api.gateway.event_filters import (
     events_between,
     events_like,
     events_with_market,
+    shared_tests,
 )
 from sim.api.gateway.event_views import event_view, exists
 from sim.api.gateway.list_query import check_order, folded, of_sport
@@ -32,10 +33,11 @@ from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.contract.messages import gateway_v1 as wire
+from sim.core.catalogue.assumptions import PARTNER_GAME_IDS, PARTNER_SIDES
 from sim.core.exchange import Exchange
 from sim.core.model.reference_data import EVENT_FIELDS, Flags
 from sim.core.model.refusals import NotFound, cut
-from sim.kernel.indexes.ordered_index import flags_of, neither
+from sim.kernel.indexes.ordered_index import neither
 
 _TRADED = ("volume", "volume24hr", "volume1wk", "liquidity", "openinterest", "updatedat")
 _KEYS = (*EVENT_FIELDS, *_TRADED)
@@ -44,9 +46,7 @@ _SWITCHES = {"active": ACTIVE, "closed": CLOSED, "live": LIVE, "ended": ENDED}
 
 
 @handles("GatewayEventsAPI.ListEvents")
-def list_events(
-    exchange: Exchange, caller: Caller, request: wire.ListEventsRequest
-) -> wire.ListEventsResponse:
+def list_events(exchange: Exchange, request: wire.ListEventsRequest) -> wire.ListEventsResponse:
     """List the events that pass every filter, by default in listing order; 100 without a limit."""
     check_order(exchange, _KEYS, wire.Event, request.order_by, request.order_direction)
     order_by = [*request.order_by, *(["featuredOrder"] if request.featured_order else [])]
@@ -73,42 +73,22 @@ def list_series_events(
     return list_events(exchange, caller, events)
 
 
-@handles("GatewayEventsAPI.GetEvent")
+@handles("GatewayEventsAPI.GetEvent", "GatewayEventsAPI.GetEventBySlug")
 def get_event(
-    exchange: Exchange, caller: Caller, request: wire.GetEventRequest
+    exchange: Exchange, request: wire.GetEventRequest | wire.GetEventBySlugRequest
 ) -> wire.GetEventResponse:
-    """Return an event by its number."""
-    event = _require(exchange, exchange.reference.event_numbered(request.id), str(request.id))
-    return wire.GetEventResponse(event=_shaped(event, request))
+    """Return an event by its number or its slug.
 
-
-@handles("GatewayEventsAPI.GetEventBySlug")
-def get_event_by_slug(
-    exchange: Exchange, caller: Caller, request: wire.GetEventBySlugRequest
-) -> wire.GetEventResponse:
-    """Return an event by its slug."""
-    event = _require(exchange, exchange.reference.event_named(request.slug), request.slug)
-    return wire.GetEventResponse(event=_shaped(event, request))
-
-
-def _with_market_counts(event: wire.Event) -> wire.Event:
-    counts = Counter(market.market_type for market in event.markets)
-    return replace(event, market_counts=dict(counts))
-
-
-def _require(exchange: Exchange, event: wire.Event | None, name: str) -> wire.Event:
-    if event is None or not exists(exchange, event):
+    If requested, with its combinable markets only, or with its markets grouped by type.
+    """
+    if isinstance(request, wire.GetEventRequest):
+        name, entry = str(request.id), exchange.reference.event_numbered(request.id)
+    else:
+        name, entry = request.slug, exchange.reference.event_named(request.slug)
+    if entry is None or not exists(exchange, entry):
         remedy = "GET /v1/events lists the events"
         raise NotFound(f"event not found: {cut(name)}", rule="S4.1-10", remedy=remedy)
-    return event_view(exchange, event)
-
-
-def _shaped(
-    event: wire.Event, request: wire.GetEventRequest | wire.GetEventBySlugRequest
-) -> wire.Event:
-    """An event with only its combinable markets, or with its markets grouped by
-    type, if requested.
-    """
+    event = event_view(exchange, entry)
     if request.combo_enabled_only:
         event = replace(event, markets=[market for market in event.markets if market.combo_enabled])
     if request.groups:
@@ -117,7 +97,12 @@ def _shaped(
             slugs.setdefault(market.market_type, []).append(market.slug)
         groups = [{"type": kind, "marketSlugs": names} for kind, names in slugs.items()]
         event = replace(event, market_groups=groups)
-    return event
+    return wire.GetEventResponse(event=event)
+
+
+def _with_market_counts(event: wire.Event) -> wire.Event:
+    counts = Counter(market.market_type for market in event.markets)
+    return replace(event, market_counts=dict(counts))
 
 
 def _filters(index: MarketIndex, request: wire.ListEventsRequest) -> EventFilters:
@@ -132,12 +117,7 @@ def _tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Test
 
     No event matches a filter on a property that no event here has (a week, a user).
     """
-    if request.categories:
-        yield lambda event: event.category in request.categories
-    if not request.include_hidden:
-        yield lambda event: not event.hidden
-    if request.archived is not None:
-        yield lambda event: event.archived is request.archived
+    yield from shared_tests(exchange, request)
     if request.featured is not None:
         yield lambda event: event.featured is request.featured
     if request.event_week is not None or request.user_id:
@@ -158,12 +138,8 @@ def _tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Test
 
 
 def _tag_tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Test]:
-    numbers = {*request.tag_ids, *([request.tag_id] if request.tag_id else [])}
-    tags, related = exchange.reference.tags, request.related_tags
-    if numbers:
-        tagged = carrying(tags, numbers, related=related)
-        yield lambda event: not tagged.isdisjoint([tag.id for tag in event.tags])
     if request.exclude_tag_id:
+        tags, related = exchange.reference.tags, request.related_tags
         excluded = carrying(tags, request.exclude_tag_id, related=related)
         yield lambda event: excluded.isdisjoint([tag.id for tag in event.tags])
     slugs = {*request.tag_slugs_all, *([request.tag_slug] if request.tag_slug else [])}
@@ -201,17 +177,53 @@ def _on_dates(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[F
 
 def _changing_filters(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[Flags]:
     """Yield flags for each filter on properties that trading and the game change."""
-    count = len(index.catalogue.events)
     for name, aspect in _SWITCHES.items():
         if (asked := getattr(request, name)) is not None:
             yield index.of(aspect).events.among(asked)
     if request.period:
-        period = request.period
-        yield flags_of(index.of(PERIOD).events.between(period, period), count)
+        yield index.of(PERIOD).events.among(request.period)
     low, high = request.finished_timestamp_min, request.finished_timestamp_max
     if low is not None or high is not None:
-        yield flags_of(index.of(FINISHED).events.between(low, high), count)
+        yield index.of(FINISHED).events.within(low, high)
     if request.liquidity_min is not None or request.liquidity_max is not None:
         yield index.of(RESTING).events.within(request.liquidity_min, request.liquidity_max)
     if request.volume_min is not None or request.volume_max is not None:
         yield index.of(VOLUME).events.within(request.volume_min, request.volume_max)
+
+
+# ---- events by the ids of partners
+
+
+@handles("GatewayPartnersAPI.GetPartnerEvent")
+def get_partner_event(
+    exchange: Exchange, request: wire.GetPartnerEventRequest
+) -> wire.GetPartnerEventResponse:
+    """Return the event with a partner's id, with the sides of its markets."""
+    event = _event(exchange, request.partner_key, request.external_id)
+    if event is None:
+        raise NotFound(
+            f"event not found: {request.partner_key[:40]}/{cut(request.external_id)}",
+            remedy=(
+                "give the event an id in `world.events[].partners`, or use its gameId as the"
+                " assumption partners.game_ids names it"
+            ),
+        )
+    view = event_view(exchange, event)
+    kinds = exchange.ctx.assumptions.text(PARTNER_SIDES)
+    sides = [
+        side
+        for market in view.markets
+        if kinds == "all" or market.market_type == "moneyline"
+        for side in market.market_sides
+    ]
+    return wire.GetPartnerEventResponse(event=view, mapped_market_sides=sides)
+
+
+def _event(exchange: Exchange, partner: str, external_id: str) -> wire.Event | None:
+    reference = exchange.reference
+    slug = reference.partner_events.get((partner, external_id))
+    if slug is not None:
+        return reference.event_named(slug)
+    if partner == exchange.ctx.assumptions.text(PARTNER_GAME_IDS) and external_id:
+        return reference.event_of_game(external_id)
+    return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
@@ -10,7 +9,7 @@ from sim.core.exchange import Exchange
 
 @handles("GatewayHealthAPI.GetGatewayHealth")
 def get_gateway_health(
-    exchange: Exchange, caller: Caller, request: wire.GetGatewayHealthRequest
+    exchange: Exchange, request: wire.GetGatewayHealthRequest
 ) -> wire.GetGatewayHealthResponse:
     """Report that the gateway is up, also during maintenance (rule W6)."""
     return wire.GetGatewayHealthResponse(status="ok")

@@ -10,7 +10,6 @@ from sim.api.gateway.event_filters import EventFilters, event_keys, event_page, 
 from sim.api.gateway.list_query import page
 from sim.api.gateway.market_columns import CLOSED
 from sim.api.gateway.market_index import market_index
-from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
@@ -23,9 +22,7 @@ _SECTIONS = {"general": "All", "trending": "Trending"}
 
 
 @handles("GatewayLeaguesAPI.ListLeagues")
-def list_leagues(
-    exchange: Exchange, caller: Caller, request: wire.ListLeaguesRequest
-) -> wire.ListLeaguesResponse:
+def list_leagues(exchange: Exchange, request: wire.ListLeaguesRequest) -> wire.ListLeaguesResponse:
     """List leagues in listing order, 50 on a page."""
     limit = min(request.limit or LEAGUES_MAX, LEAGUES_MAX)
     leagues = page(exchange.reference.leagues, limit, request.offset)
@@ -33,16 +30,14 @@ def list_leagues(
 
 
 @handles("GatewayLeaguesAPI.GetLeague")
-def get_league(
-    exchange: Exchange, caller: Caller, request: wire.GetLeagueRequest
-) -> wire.GetLeagueResponse:
+def get_league(exchange: Exchange, request: wire.GetLeagueRequest) -> wire.GetLeagueResponse:
     """Return a league."""
     return wire.GetLeagueResponse(league=_league(exchange, request.slug))
 
 
 @handles("GatewayLeaguesAPI.ListLeagueEvents")
 def list_league_events(
-    exchange: Exchange, caller: Caller, request: wire.ListLeagueEventsRequest
+    exchange: Exchange, request: wire.ListLeagueEventsRequest
 ) -> wire.ListLeagueEventsResponse:
     """List the events of a league."""
     league = _league(exchange, request.slug)
@@ -52,7 +47,7 @@ def list_league_events(
 
 @handles("GatewaySportsAPI.ListSportEvents")
 def list_sport_events(
-    exchange: Exchange, caller: Caller, request: wire.ListSportEventsRequest
+    exchange: Exchange, request: wire.ListSportEventsRequest
 ) -> wire.ListSportEventsResponse:
     """List the events of all leagues of a sport."""
     sport = require_sport(exchange, request.slug)

@@ -10,7 +10,6 @@ a list never contradicts the views in it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 from msgspec import json
@@ -85,22 +84,6 @@ def market_view(exchange: Exchange, market: Market) -> Market:
     )
 
 
-def dormant_views(exchange: Exchange, markets: list[Market]) -> list[Market]:
-    """Return the views of the dormant markets of an event: until they are over and settle,
-    they are identical.
-    """
-    version = market_version(exchange, markets[0])
-    if version.state in OVER_STATES:
-        return [market_view(exchange, market) for market in markets]
-    moved = exchange.trading.lifecycle.last_change(exchange.instruments.require(markets[0].slug))
-
-    def view(market: Market) -> Market:
-        build = partial(_market, exchange, market, version.state, moved)
-        return _markets.get(exchange, market.slug, version, build)
-
-    return [view(market) for market in markets]
-
-
 class _MarketVersion(NamedTuple):
     """The values on which a view of a market depends: its book, state and settlement, the fees in
     force, the hour in which volumes end, and its index.
@@ -152,12 +135,8 @@ def _settlement_version(
     )
 
 
-def _market(
-    exchange: Exchange, market: Market, state: InstrumentState, moved: Instant = 0
-) -> Market:
-    """Return the view of a market in a state; `moved` is the instant at which it reached the
-    state, if known.
-    """
+def _market(exchange: Exchange, market: Market, state: InstrumentState) -> Market:
+    """Return the view of a market in a state."""
     trading, slug = exchange.trading, market.slug
     instrument, book = exchange.instruments.require(slug), trading.books.touched(slug)
     settlement = trading.settlements.get(slug)
@@ -173,7 +152,7 @@ def _market(
     ]
     traded = volumes(exchange, instrument)
     settled = settlement if state in OVER_STATES else None
-    changed = last_change(exchange, slug, market.updated_at, settled, moved)
+    changed = last_change(exchange, slug, market.updated_at, settled)
     view = replace(
         market,
         exchange_status=state.name,
@@ -254,22 +233,15 @@ def _quote(price: Price | None, instrument: Instrument) -> Quote | None:
 
 
 def last_change(
-    exchange: Exchange,
-    symbol: str,
-    listed_at: Instant | None,
-    settled: Settlement | None,
-    moved: Instant = 0,
+    exchange: Exchange, symbol: str, listed_at: Instant | None, settled: Settlement | None
 ) -> Instant:
     """Return when a market last traded, settled or changed its state, in whole seconds.
 
     Without any of these it is the instant of its listing. `settled` is the settlement of a market
-    that is over, and `moved` the instant of its last change of state, if known.
+    that is over.
     """
     trading, lifecycle = exchange.trading, exchange.trading.lifecycle
-    # positive for an instrument that is not dormant
-    moved = moved or lifecycle.change_key(symbol)
-    if moved <= 0:
-        moved = lifecycle.last_change(exchange.instruments.require(symbol))
+    moved = lifecycle.last_change(exchange.instruments.require(symbol))
     traded = trading.statistics.last_trade_at(symbol) or 0
     settled_at = 0 if settled is None else settled.set_at or 0
     return whole_seconds(max(listed_at or 0, traded, settled_at, moved))

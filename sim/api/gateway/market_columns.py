@@ -8,8 +8,8 @@ decides when to compute them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -22,23 +22,20 @@ from sim.core.lifecycle.states import OVER_STATES, SESSION_STATES
 from sim.core.model.enums import InstrumentState
 from sim.core.model.games import UNKNOWN_GAME, Game
 from sim.core.model.reference_data import MarketRow
-from sim.kernel.indexes.ordered_index import MISSING, Codes, KeyIndex, SparseAmounts
+from sim.kernel.indexes.ordered_index import MISSING
 from sim.kernel.instants import Instant
-
-I_co = TypeVar("I_co", bound=KeyIndex | SparseAmounts | Codes, covariant=True)
 
 NOWHERE = 255  # the code of a market without an instrument
 LISTED = tuple(InstrumentState)
 
 
-class Aspect(Struct, Generic[I_co], frozen=True, kw_only=True, eq=False):
-    """Functions that compute an aspect, and the index that stores it.
+class Aspect(Struct, frozen=True, kw_only=True, eq=False):
+    """Functions that compute an aspect.
 
     `market` is None for an aspect of games alone. `absent` is the value of a missing market; an
     event never sees it. `hourly` values change with the hour where something was traded.
     """
 
-    index: Callable[[Iterable[Any]], I_co]
     event: Callable[[Exchange, Event, list[Any]], Any]
     market: Callable[[Exchange, MarketRow], Any] | None = None
     dormant: Callable[[Exchange, Event], Any] = lambda exchange, event: 0
@@ -70,18 +67,14 @@ def _is_closed(exchange: Exchange, row: MarketRow) -> bool:
     return live_views.is_closed(_state(exchange, row), lambda: _paid(exchange, row))
 
 
-STATE = Aspect(
-    index=Codes, event=lambda *_: 0, market=_state, dormant=_dormant_state, absent=NOWHERE
-)
+STATE = Aspect(event=lambda *_: 0, market=_state, dormant=_dormant_state, absent=NOWHERE)
 ACTIVE = Aspect(
-    index=Codes,
     event=lambda exchange, event, markets: any(markets) if markets else event.active,
     market=_is_active,
     dormant=lambda exchange, event: _dormant_state(exchange, event) in SESSION_STATES,
     absent=NOWHERE,
 )
 CLOSED = Aspect(
-    index=Codes,
     event=lambda exchange, event, markets: all(markets) if markets else event.closed,
     market=_is_closed,
     dormant=lambda exchange, event: _dormant_state(exchange, event) in OVER_STATES,
@@ -108,30 +101,21 @@ def _event_change(exchange: Exchange, event: Event, markets: list[Instant]) -> A
     return max((at for at in changes if at), default=MISSING)
 
 
-UPDATED = Aspect(
-    index=KeyIndex,
-    event=_event_change,
-    market=_last_change,
-    dormant=_dormant_change,
-    absent=MISSING,
-)
+UPDATED = Aspect(event=_event_change, market=_last_change, dormant=_dormant_change, absent=MISSING)
 
 
 # ---- amounts
 
 
-def _amount(
-    market: Callable[[Exchange, str], float], *, hourly: bool = False
-) -> Aspect[SparseAmounts]:
+def _amount(market: Callable[[Exchange, str], float], *, hourly: bool = False) -> Aspect:
     return Aspect(
-        index=SparseAmounts,
         event=lambda exchange, event, markets: sum(markets),
         market=lambda exchange, row: market(exchange, row.slug),
         hourly=hourly,
     )
 
 
-def _volume(name: str) -> Aspect[SparseAmounts]:
+def _volume(name: str) -> Aspect:
     def volume(exchange: Exchange, symbol: str) -> float:
         amounts = volumes(exchange, exchange.instruments.require(symbol))
         return float(getattr(amounts, name))
@@ -167,13 +151,13 @@ def _finished(exchange: Exchange, event: Event, markets: list[Any]) -> Any:
     return MISSING if at is None else at
 
 
-LIVE = Aspect(index=Codes, event=_columns("live"))
-ENDED = Aspect(index=Codes, event=_columns("ended"))
-PERIOD = Aspect(index=KeyIndex, event=_columns("period"))
-FINISHED = Aspect(index=KeyIndex, event=_finished)
+LIVE = Aspect(event=_columns("live"))
+ENDED = Aspect(event=_columns("ended"))
+PERIOD = Aspect(event=_columns("period"))
+FINISHED = Aspect(event=_finished)
 
 # The keys by which lists can be sorted.
-SORTED_BY: Mapping[str, Aspect[KeyIndex | SparseAmounts]] = {
+SORTED_BY: Mapping[str, Aspect] = {
     "volume": VOLUME,
     "volumenum": VOLUME,
     "volume24hr": _volume("day"),

@@ -32,24 +32,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import chain, repeat
-from typing import Any, Generic
+from itertools import chain
+from typing import Any
 
-from sim.api.gateway.market_columns import Aspect, I_co
+from sim.api.gateway.market_columns import Aspect
 from sim.core.exchange import Exchange
 from sim.core.model.reference_data import Catalogue
+from sim.kernel.indexes.ordered_index import KeyIndex
 from sim.kernel.instants import DAY, HOUR, Instant
 
 
-class Column(Generic[I_co]):
+class Column:
     """One aspect of every market, and of every event as its markets and its game make it."""
 
-    def __init__(self, exchange: Exchange, catalogue: Catalogue, aspect: Aspect[I_co]) -> None:
+    def __init__(self, exchange: Exchange, catalogue: Catalogue, aspect: Aspect) -> None:
         self._exchange, self._catalogue, self._aspect = exchange, catalogue, aspect
         self._note_now(0)
         self._dormant_changed = exchange.trading.lifecycle.dormant_changed_at
-        self.markets = aspect.index(self._every_market_now())
-        self.events = aspect.index(map(self._event_now, range(len(catalogue.events))))
+        self.markets = KeyIndex(self._markets_now(range(len(catalogue.rows))))
+        self.events = KeyIndex(map(self._event_now, range(len(catalogue.events))))
 
     def _note_now(self, recurring: int) -> None:
         exchange, self._recurring = self._exchange, recurring
@@ -79,9 +80,8 @@ class Column(Generic[I_co]):
             markets += catalogue.recurring_markets()
             events += map(catalogue.event_of, catalogue.recurring_markets())
         self._note_now(recurring)
-        markets += map(
-            catalogue.position_of_market, symbols
-        )  # combos are no markets of the gateway
+        # Combos are no markets of the gateway, and have no position.
+        markets += map(catalogue.position_of_market, symbols)
         self._look(_positions(markets), _positions(events))
 
     def _look(self, markets: list[int], events: list[int]) -> None:
@@ -106,21 +106,6 @@ class Column(Generic[I_co]):
             return False
         slug = self._catalogue.rows[position].slug
         return not self._exchange.trading.lifecycle.is_materialised(slug)
-
-    def _every_market_now(self) -> Iterator[Any]:
-        """As `_markets_now` of all positions; the dormant markets of an event are computed once."""
-        exchange, catalogue, aspect = self._exchange, self._catalogue, self._aspect
-        if aspect.market is None:
-            return
-        dormant, awake = catalogue.dormant_markets, exchange.trading.lifecycle.has_materialised
-        yield from self._markets_now(range(dormant.start))
-        for position in catalogue.dormant_events:
-            event, markets = catalogue.events[position], catalogue.markets_of(position)
-            if awake(event.slug):  # one that was listed by hand stands further behind
-                yield from self._markets_now(market for market in markets if market in dormant)
-            else:
-                yield from repeat(aspect.dormant(exchange, event), len(markets))
-        yield from self._markets_now(range(dormant.stop, len(catalogue.rows)))
 
     def _markets_now(self, positions: Iterable[int]) -> Iterator[Any]:
         exchange, catalogue, aspect = self._exchange, self._catalogue, self._aspect
@@ -157,29 +142,42 @@ def _positions(positions: Iterable[int | None]) -> list[int]:
 
 
 class MarketIndex:
-    """The catalogue of an exchange with its columns, each brought up to date on use."""
+    """The catalogue of an exchange with its columns, each brought up to date on use.
+
+    The catalogue follows from the reference data; time travel only ends the columns.
+    """
 
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
         self.reference = exchange.reference
-        self.loaded = exchange.trading.books.loaded
         self.catalogue = self.reference.catalogue(exchange.recurring.most_listed())
-        self._columns: dict[Aspect[Any], Column[Any]] = {}
-        self._due: Instant = 0  # when recurring markets next change by themselves
-        self._recurring = 0  # how often they have
-        self.follow_recurring()
+        self._loaded = -1
+        self._columns: dict[Aspect, Column] = {}
+        self._unchanged: tuple[Instant, Instant] = 0, 0  # recurring markets do not change within
+        self._planned: tuple[int, int] = 0, 0  # versions of what their dates follow from
+        self._recurring = 0  # how often they have changed
 
-    def follow_recurring(self) -> None:
-        """Show the recurring markets that are listed now."""
+    def follow(self) -> None:
+        """Forget the columns of another moment, and show the recurring markets listed now."""
         exchange = self.exchange
+        if self._loaded != exchange.trading.books.loaded:
+            self._loaded = exchange.trading.books.loaded
+            self._columns.clear()
         slots = exchange.recurring.listed_slots()
         followed = exchange.trading.lifecycle.followed_to
-        if self.catalogue.show_recurring(slots) or followed >= self._due:
+        planned = exchange.maintenance_calendar.version, exchange.ctx.assumptions.changes
+        since, until = self._unchanged
+        if (
+            self.catalogue.show_recurring(slots)
+            or not since <= followed < until
+            or planned != self._planned
+        ):
             self._recurring += 1
             edges = (at for slot in slots for at in exchange.recurring.edges(slot))
-            self._due = min((at for at in edges if at > followed), default=followed + DAY)
+            due = min((at for at in edges if at > followed), default=followed + DAY)
+            self._unchanged, self._planned = (followed, due), planned
 
-    def of(self, aspect: Aspect[I_co]) -> Column[I_co]:
+    def of(self, aspect: Aspect) -> Column:
         """Return the column of an aspect, up to date."""
         column = self._columns.get(aspect)
         if column is None or column.outdated:
@@ -189,12 +187,10 @@ class MarketIndex:
 
 
 def market_index(exchange: Exchange) -> MarketIndex:
-    """Return the index of an exchange; a new one after time travel or a manual listing."""
+    """Return the index of an exchange; a new one after a manual listing."""
     table = exchange.answer_caches.setdefault(MarketIndex, {})
     index: MarketIndex | None = table.get("")
-    if index is not None and index.loaded == exchange.trading.books.loaded:
-        if index.reference is exchange.reference:
-            index.follow_recurring()
-            return index
-    index = table[""] = MarketIndex(exchange)
+    if index is None or index.reference is not exchange.reference:
+        index = table[""] = MarketIndex(exchange)
+    index.follow()
     return index

@@ -8,28 +8,25 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from sim.api.gateway.event_filters import carrying, events_like, events_named
+from sim.api.gateway.event_filters import events_like, events_named, shared_tests
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_order, check_page, folded, of_sport
 from sim.api.gateway.live_views import listed, market_view
 from sim.api.gateway.market_columns import ACTIVE, CLOSED, LISTED, RESTING, SORTED_BY, STATE, VOLUME
 from sim.api.gateway.market_index import MarketIndex, market_index
-from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import LIQUIDITY, Period
 from sim.core.model.reference_data import MARKET_FIELDS, Flags
 from sim.core.model.refusals import NotFound, cut
-from sim.kernel.indexes.ordered_index import OrderedIndex, both, flagged, flags_of, pick
+from sim.kernel.indexes.ordered_index import KeyIndex, both, flagged, flags_of, pick
 
 _VOLUMES = ("volume", "volumenum", "volume24hr", "volume1wk", "volume1mo", "volume1yr")
 _KEYS = (*MARKET_FIELDS, *_VOLUMES, "updatedat")
 
 
 @handles("GatewayMarketsAPI.ListMarkets")
-def list_markets(
-    exchange: Exchange, caller: Caller, request: wire.ListMarketsRequest
-) -> wire.ListMarketsResponse:
+def list_markets(exchange: Exchange, request: wire.ListMarketsRequest) -> wire.ListMarketsResponse:
     """List the markets that pass every filter, by default in order of listing; 100 without a limit.
 
     `rewardsMinSize` is compared with the target sizes of the liquidity programs that are active
@@ -47,7 +44,7 @@ def list_markets(
     return wire.ListMarketsResponse(markets=markets)
 
 
-def _key(index: MarketIndex, name: str) -> OrderedIndex | None:
+def _key(index: MarketIndex, name: str) -> KeyIndex | None:
     aspect = SORTED_BY.get(name) if name in _KEYS else None
     return index.catalogue.market_key(name) if aspect is None else index.of(aspect).markets
 
@@ -73,21 +70,12 @@ def _tests(
 
     No market matches a filter on a property that no market here has (a question, an author).
     """
-    tags = {*request.tag_ids, *([request.tag_id] if request.tag_id else [])}
+    yield from shared_tests(exchange, request)
     types, sports_types = request.market_types, request.sports_market_types
-    if request.categories:
-        yield lambda market: market.category in request.categories
-    if tags:
-        tagged = carrying(exchange.reference.tags, tags, related=request.related_tags)
-        yield lambda market: not tagged.isdisjoint([tag.id for tag in market.tags])
     if types:
         yield lambda market: market.market_type in types
     if sports_types:
         yield lambda market: of_sport(market, sports_types)
-    if not request.include_hidden:
-        yield lambda market: not market.hidden
-    if request.archived is not None:
-        yield lambda market: market.archived is request.archived
     if request.question_ids or request.cyom:
         yield lambda market: False
 
@@ -112,7 +100,7 @@ def _on_dates(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[
             continue  # the first one to ask for a key waits for it
         key = index.catalogue.market_key(folded(name))
         if key is not None:
-            yield flags_of(key.between(low, high), len(index.catalogue.rows))
+            yield key.within(low, high)
 
 
 def _on_slugs(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
@@ -159,27 +147,24 @@ def _changing_filters(index: MarketIndex, request: wire.ListMarketsRequest) -> I
 # ---- one market
 
 
-@handles("GatewayMarketsAPI.GetMarketBySlug")
-def get_market_by_slug(
-    exchange: Exchange, caller: Caller, request: wire.GetMarketBySlugRequest
+@handles("GatewayMarketsAPI.GetMarketBySlug", "GatewayMarketsAPI.GetMarketById")
+def get_market(
+    exchange: Exchange, request: wire.GetMarketBySlugRequest | wire.GetMarketByIdRequest
 ) -> wire.GetMarketResponse:
-    """One market."""
-    market = exchange.reference.market(request.slug)
-    return wire.GetMarketResponse(market=_require(exchange, market, request.slug))
-
-
-@handles("GatewayMarketsAPI.GetMarketById")
-def get_market_by_id(
-    exchange: Exchange, caller: Caller, request: wire.GetMarketByIdRequest
-) -> wire.GetMarketResponse:
-    """One market."""
-    market = exchange.reference.market_numbered(request.id)
-    return wire.GetMarketResponse(market=_require(exchange, market, str(request.id)))
+    """One market by its slug or its number."""
+    if isinstance(request, wire.GetMarketBySlugRequest):
+        name, market = request.slug, exchange.reference.market(request.slug)
+    else:
+        name, market = str(request.id), exchange.reference.market_numbered(request.id)
+    if market is None or not listed(exchange, market):
+        remedy = "GET /v1/markets lists the markets"
+        raise NotFound(f"market not found: {cut(name)}", rule="S4.1-9", remedy=remedy)
+    return wire.GetMarketResponse(market=market_view(exchange, market))
 
 
 @handles("GatewayMarketsAPI.GetMarketSettlement")
 def get_market_settlement(
-    exchange: Exchange, caller: Caller, request: wire.GetMarketSettlementRequest
+    exchange: Exchange, request: wire.GetMarketSettlementRequest
 ) -> wire.GetMarketSettlementResponse:
     """Return what a market paid per YES contract; unknown before settlement."""
     instrument = exchange.instruments.get(request.slug)
@@ -189,10 +174,3 @@ def get_market_settlement(
         raise NotFound(problem, rule="L25", remedy="settlements exist once a price is final")
     paid = settlement.price / instrument.price_scale
     return wire.GetMarketSettlementResponse(slug=request.slug, settlement=paid)
-
-
-def _require(exchange: Exchange, market: wire.Market | None, name: str) -> wire.Market:
-    if market is None or not listed(exchange, market):
-        remedy = "GET /v1/markets lists the markets"
-        raise NotFound(f"market not found: {cut(name)}", rule="S4.1-9", remedy=remedy)
-    return market_view(exchange, market)

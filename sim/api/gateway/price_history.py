@@ -5,8 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.handler import handles
+from sim.api.pipeline.handler import handles, require
 from sim.api.rendering.retention import MARKET_DATA_RETENTION, purged_before
 from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
@@ -27,13 +26,12 @@ _REACH: dict[int, Span] = {
 
 @handles("GatewayPriceHistoryAPI.GetPriceHistory")
 def get_price_history(
-    exchange: Exchange, caller: Caller, request: wire.GetPriceHistoryRequest
+    exchange: Exchange, request: wire.GetPriceHistoryRequest
 ) -> wire.GetPriceHistoryResponse:
     """Return points from the first trade on, `fidelity` minutes apart; empty for
     an unknown symbol.
     """
-    if not request.symbol:
-        raise InvalidRequest("symbol is required")
+    require(request.symbol, "symbol")
     if request.fidelity < 1:
         remedy = "minutes between two points, at least 1"
         raise InvalidRequest("fidelity is required", remedy=remedy)

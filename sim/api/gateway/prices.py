@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
@@ -22,7 +21,7 @@ _FORM = "crypto:<symbol>, a symbol being 1 to 64 of a-z, 0-9 and -"
 
 @handles("GatewayAssetPricesAPI.GetAssetPriceHistory")
 def get_asset_price_history(
-    exchange: Exchange, caller: Caller, request: wire.GetAssetPriceHistoryRequest
+    exchange: Exchange, request: wire.GetAssetPriceHistoryRequest
 ) -> wire.GetAssetPriceHistoryResponse:
     """Return candles of up to ten assets, one series each, by symbol. The window is clamped, never
     refused, and every series states the window that it covers.

@@ -14,7 +14,6 @@ from sim.api.gateway.event_filters import (
 from sim.api.gateway.list_query import check_page, within
 from sim.api.gateway.market_columns import ACTIVE, CLOSED
 from sim.api.gateway.market_index import MarketIndex, market_index
-from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
@@ -27,7 +26,7 @@ PAGE_DEFAULT = 20
 
 @handles("GatewaySearchAPI.SearchEvents")
 def search_events(
-    exchange: Exchange, caller: Caller, request: wire.SearchEventsRequest
+    exchange: Exchange, request: wire.SearchEventsRequest
 ) -> wire.SearchEventsResponse:
     """Find events in which every word of the query occurs, ignoring case, matches in the title
     first.

@@ -3,45 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
+
+from msgspec import convert
+from msgspec.structs import replace
 
 from sim.api.gateway.leagues import require_sport, with_leagues
 from sim.api.gateway.list_query import arranged, check_order, page
-from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
+from sim.contract.messages import Message
 from sim.contract.messages import gateway_v1 as wire
 from sim.contract.messages.exchange_v1 import GetSportsTeamsForProviderRequest, TeamsFilters
 from sim.core.exchange import Exchange
 
-_TEAM_KEYS: dict[str, Any] = {
-    "id": lambda team: team.id,
-    "name": lambda team: team.name,
-    "abbreviation": lambda team: team.abbreviation,
-    "league": lambda team: team.league,
-    "ordering": lambda team: team.ordering,
-}
+_KEYS = ("id", "name", "abbreviation", "league", "ordering")
+_TEAM_KEYS: dict[str, Any] = {name: attrgetter(name) for name in _KEYS}
 
 
 @handles("GatewaySportsAPI.ListSports")
-def list_sports(
-    exchange: Exchange, caller: Caller, request: wire.ListSportsRequest
-) -> wire.ListSportsResponse:
+def list_sports(exchange: Exchange, request: wire.ListSportsRequest) -> wire.ListSportsResponse:
     """List sports with their leagues."""
     sports = [with_leagues(exchange, sport) for sport in exchange.reference.sports]
     return wire.ListSportsResponse(sports=sports)
 
 
 @handles("GatewaySportsAPI.GetSport")
-def get_sport(
-    exchange: Exchange, caller: Caller, request: wire.GetSportRequest
-) -> wire.GetSportResponse:
+def get_sport(exchange: Exchange, request: wire.GetSportRequest) -> wire.GetSportResponse:
     """One sport."""
     return wire.GetSportResponse(sport=require_sport(exchange, request.slug))
 
 
 @handles("GatewaySportsAPI.ListSportListings")
 def list_sport_listings(
-    exchange: Exchange, caller: Caller, request: wire.ListSportListingsRequest
+    exchange: Exchange, request: wire.ListSportListingsRequest
 ) -> wire.ListSportListingsResponse:
     """List one entry for each league; the older interface called a league a sport."""
     sports = [_listing(exchange, league) for league in exchange.reference.leagues]
@@ -49,9 +44,7 @@ def list_sport_listings(
 
 
 @handles("GatewaySportsAPI.ListTeams")
-def list_teams(
-    exchange: Exchange, caller: Caller, request: wire.ListTeamsRequest
-) -> wire.ListTeamsResponse:
+def list_teams(exchange: Exchange, request: wire.ListTeamsRequest) -> wire.ListTeamsResponse:
     """List teams that pass every filter: league slug, name, abbreviation, number."""
     check_order(exchange, _TEAM_KEYS, wire.Team, request.order_by, request.order_direction)
     teams = teams_where(exchange, request.filters or wire.TeamFilters())
@@ -61,7 +54,7 @@ def list_teams(
 
 @handles("GatewaySportsAPI.ListProviderTeams")
 def list_provider_teams(
-    exchange: Exchange, caller: Caller, request: wire.ListProviderTeamsRequest
+    exchange: Exchange, request: wire.ListProviderTeamsRequest
 ) -> wire.ListProviderTeamsResponse:
     """List teams by their ids at a data vendor: at every vendor if none is named, and all teams if
     no id is named.
@@ -72,33 +65,25 @@ def list_provider_teams(
 
 
 @handles("GatewaySportsAPI.ListPlayers")
-def list_players(
-    exchange: Exchange, caller: Caller, request: wire.ListPlayersRequest
-) -> wire.ListPlayersResponse:
+def list_players(exchange: Exchange, request: wire.ListPlayersRequest) -> wire.ListPlayersResponse:
     """Players that markets are about."""
     filters = request.filters or wire.PlayerFilters()
     every = (_player(exchange, subject) for subject in exchange.reference.subjects)
-    players = [
-        player
-        for player in every
-        if (not filters.league or player.league in filters.league)
-        and (not filters.name or player.name in filters.name)
-        and (not filters.id or player.id in filters.id)
-        and (not filters.team_id or player.team_id in filters.team_id)
-    ]
+    players = [player for player in every if _passes(player, filters)]
     return wire.ListPlayersResponse(players=page(players, request.limit, request.offset))
 
 
 def teams_where(exchange: Exchange, filters: wire.TeamFilters | TeamsFilters) -> list[wire.Team]:
     """Return the teams that pass every filter that is set."""
-    return [
-        team
-        for team in exchange.reference.teams
-        if (not filters.league or team.league in filters.league)
-        and (not filters.name or team.name in filters.name)
-        and (not filters.abbreviation or team.abbreviation in filters.abbreviation)
-        and (not filters.id or team.id in filters.id)
-    ]
+    return [team for team in exchange.reference.teams if _passes(team, filters)]
+
+
+def _passes(row: Message, filters: Message) -> bool:
+    """Return whether each field of a row is among the values that the filters list for it."""
+    return all(
+        not (values := getattr(filters, name)) or getattr(row, name) in values
+        for name in filters.__struct_fields__
+    )
 
 
 def teams_of_provider(
@@ -114,43 +99,37 @@ def teams_of_provider(
                     yield team, provider
 
 
+def league_facts(exchange: Exchange, league: wire.League) -> dict[str, Any]:
+    """Return what both APIs tell of a league where they call it a sport, by field."""
+    return {
+        "sport": league.slug,
+        "image": league.image,
+        "resolution": league.resolution,
+        "ordering": league.ordering,
+        "tags": f"{exchange.reference.sport_of(league).tag_id},{league.tag_id}",
+        "series": str(league.active_series_id),
+        "is_operational": league.is_operational,
+        "automatic_resolution": league.is_operational,
+    }
+
+
 def _listing(exchange: Exchange, league: wire.League) -> wire.SportListing:
-    sport = exchange.reference.sport_of(league)
     return wire.SportListing(
         id=str(league.id),
         name=league.name,
         slug=league.slug,
         leagues=[wire.LeagueListing(id=str(league.id), name=league.name, slug=league.slug)],
-        sport=league.slug,
-        image=league.image,
-        resolution=league.resolution,
-        ordering=league.ordering,
-        tags=f"{sport.tag_id},{league.tag_id}",
-        series=str(league.active_series_id),
-        is_operational=league.is_operational,
-        automatic_resolution=league.is_operational,
-        default_jersey_image=sport.default_jersey_image,
+        default_jersey_image=exchange.reference.sport_of(league).default_jersey_image,
+        **league_facts(exchange, league),
     )
 
 
 def _sports_team(team: wire.Team) -> wire.SportsTeam:
-    return wire.SportsTeam(
-        id=team.id,
-        name=team.name,
-        abbreviation=team.abbreviation,
-        league=team.league,
-        record=team.record,
-        logo=team.logo,
-        alias=team.alias,
-        safe_name=team.safe_name,
-        home_icon=team.home_icon,
-        away_icon=team.away_icon,
-        color_primary=team.color_primary,
-        provider_ids=[
-            wire.SportsTeamProvider(provider=provider_id.provider, id=provider_id.provider_id)
-            for provider_id in team.provider_ids
-        ],
-    )
+    providers = [
+        wire.SportsTeamProvider(provider=row.provider, id=row.provider_id)
+        for row in team.provider_ids
+    ]
+    return replace(convert(team, wire.SportsTeam, from_attributes=True), provider_ids=providers)
 
 
 def _player(exchange: Exchange, subject: wire.Subject) -> wire.Player:

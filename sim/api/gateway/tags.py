@@ -8,7 +8,6 @@ from sim.api.gateway.event_filters import EventFilters, event_keys, event_page
 from sim.api.gateway.list_query import agrees, arranged, check_order, page
 from sim.api.gateway.market_columns import ACTIVE, CLOSED
 from sim.api.gateway.market_index import market_index
-from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
@@ -24,38 +23,31 @@ _SERIES_KEYS: dict[str, Any] = {
 
 
 @handles("GatewayTagsAPI.ListTags")
-def list_tags(
-    exchange: Exchange, caller: Caller, request: wire.ListTagsRequest
-) -> wire.ListTagsResponse:
+def list_tags(exchange: Exchange, request: wire.ListTagsRequest) -> wire.ListTagsResponse:
     """Tags in listing order; all of them without a limit."""
     tags = exchange.reference.tags
     return wire.ListTagsResponse(tags=page(tags, request.limit, request.offset, default=len(tags)))
 
 
-@handles("GatewayTagsAPI.GetTag")
-def get_tag(exchange: Exchange, caller: Caller, request: wire.GetTagRequest) -> wire.GetTagResponse:
-    """One tag by its number."""
-    tag_asked = next((tag for tag in exchange.reference.tags if tag.id == str(request.id)), None)
-    return wire.GetTagResponse(tag=_require(tag_asked, str(request.id)))
-
-
-@handles("GatewayTagsAPI.GetTagBySlug")
-def get_tag_by_slug(
-    exchange: Exchange, caller: Caller, request: wire.GetTagBySlugRequest
+@handles("GatewayTagsAPI.GetTag", "GatewayTagsAPI.GetTagBySlug")
+def get_tag(
+    exchange: Exchange, request: wire.GetTagRequest | wire.GetTagBySlugRequest
 ) -> wire.GetTagResponse:
-    """One tag by its slug."""
-    tag = exchange.reference.tag_by_slug.get(request.slug)
-    return wire.GetTagResponse(tag=_require(tag, request.slug))
+    """One tag by its number or its slug."""
+    if isinstance(request, wire.GetTagBySlugRequest):
+        return wire.GetTagResponse(tag=_require(exchange, request.slug))
+    slugs = (tag.slug for tag in exchange.reference.tags if tag.id == str(request.id))
+    return wire.GetTagResponse(tag=_require(exchange, next(slugs, ""), str(request.id)))
 
 
 @handles("GatewayTagsAPI.ListTagEvents")
 def list_tag_events(
-    exchange: Exchange, caller: Caller, request: wire.ListTagEventsRequest
+    exchange: Exchange, request: wire.ListTagEventsRequest
 ) -> wire.ListTagEventsResponse:
     """Events with a tag, the largest volume first. By default only active events that
     are not closed.
     """
-    tag = _require(exchange.reference.tag_by_slug.get(request.slug), request.slug)
+    tag = _require(exchange, request.slug)
     active = True if request.active is None else request.active
     closed = False if request.closed is None else request.closed
     index = market_index(exchange)
@@ -70,9 +62,7 @@ def list_tag_events(
 
 
 @handles("GatewaySeriesAPI.ListSeries")
-def list_series(
-    exchange: Exchange, caller: Caller, request: wire.ListSeriesRequest
-) -> wire.ListSeriesResponse:
+def list_series(exchange: Exchange, request: wire.ListSeriesRequest) -> wire.ListSeriesResponse:
     """Series that pass every filter."""
     check_order(exchange, _SERIES_KEYS, wire.Series, request.order_by, request.order_direction)
     matching = [
@@ -89,9 +79,7 @@ def list_series(
 
 
 @handles("GatewaySeriesAPI.GetSeries")
-def get_series(
-    exchange: Exchange, caller: Caller, request: wire.GetSeriesRequest
-) -> wire.GetSeriesResponse:
+def get_series(exchange: Exchange, request: wire.GetSeriesRequest) -> wire.GetSeriesResponse:
     """One series."""
     every, number = exchange.reference.series, str(request.id)
     series_asked = next((series for series in every if series.id == number), None)
@@ -100,7 +88,9 @@ def get_series(
     return wire.GetSeriesResponse(series=series_asked)
 
 
-def _require(tag: wire.Tag | None, name: str) -> wire.Tag:
+def _require(exchange: Exchange, slug: str, number: str = "") -> wire.Tag:
+    tag = exchange.reference.tag_by_slug.get(slug)
     if tag is None:
-        raise NotFound(f"tag not found: {cut(name)}", remedy="GET /v2/tags lists the tags")
+        remedy = "GET /v2/tags lists the tags"
+        raise NotFound(f"tag not found: {cut(number or slug)}", remedy=remedy)
     return tag

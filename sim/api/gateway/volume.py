@@ -33,8 +33,6 @@ class _Sums:
     have no notional; `busts` counts them.
     """
 
-    __slots__ = ("busts", "last", "sums", "times")
-
     def __init__(self) -> None:
         self.busts = 0
         self.times: list[Instant] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import require
 from sim.core.accounts.ledger import CLEARING
 from sim.core.exchange import Exchange
 from sim.core.identity.firms import Firm
@@ -77,9 +78,8 @@ def visible_accounts(caller: Caller, named: Sequence[str] = ()) -> tuple[str, ..
 
 def ledger_account(exchange: Exchange, caller: Caller, named: str) -> str:
     """Return the account whose ledger is read: one of the firm's, or its pool (rule P24)."""
-    if not named:
-        remedy = "send account=firms/<clearing firm>/accounts/<id>"
-        raise InvalidRequest("account is required", rule="P24", remedy=remedy)
+    remedy = "send account=firms/<clearing firm>/accounts/<id>"
+    require(named, "account", rule="P24", remedy=remedy)
     if named in caller.accounts or named == firm_of(exchange, caller).clearing_account:
         return named
     raise PermissionDenied(rule="P24", remedy=_SEE_ACCOUNTS)
@@ -90,9 +90,8 @@ def balance_account(exchange: Exchange, caller: Caller, named: str) -> str:
 
     "invalid account" for a clearing account, or for one that does not exist (rule P26).
     """
-    if not named:
-        remedy = "send the account's resource name as name"
-        raise InvalidRequest("name is required", rule="P26", remedy=remedy)
+    remedy = "send the account's resource name as name"
+    require(named, "name", rule="P26", remedy=remedy)
     account = exchange.trading.ledger.get(named)
     if account is None or account.kind == CLEARING:
         read_pool = "GetFundingAccountBalance reads the pool of a partner"

@@ -2,6 +2,10 @@
 
 Cached values are not part of the saved state. Each must be a function of its key and version alone,
 so that an exchange that was rewound, or one with an empty cache, answers the same bytes.
+
+A handler that answers many callers with the same message (an order book, a list of instruments)
+keeps a `PreencodedResponse` until the message changes. The message is encoded only the first time
+for each dialect.
 """
 
 from __future__ import annotations
@@ -9,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
+from sim.api.codecs.codecs import Dialect, json_encoder, protobuf_encoder
+from sim.contract.messages import Message
 from sim.core.exchange import Exchange
 
 T = TypeVar("T")
@@ -36,3 +42,28 @@ class AnswerCache(Generic[T]):
         value = build()
         table[key] = (version, value)
         return value
+
+
+M = TypeVar("M", bound=Message)
+
+
+class PreencodedResponse(Generic[M]):
+    """A response together with its encoded forms. To change the message, make a new one."""
+
+    def __init__(self, message: M) -> None:
+        self.message = message
+        self._json: dict[Dialect, bytes] = {}
+        self._protobuf: bytes | None = None
+
+    def json(self, dialect: Dialect) -> bytes:
+        """Return the JSON of the message in a dialect."""
+        body = self._json.get(dialect)
+        if body is None:
+            body = self._json[dialect] = json_encoder(type(self.message), dialect)(self.message)
+        return body
+
+    def protobuf(self) -> bytes:
+        """Return the protobuf bytes of the message."""
+        if self._protobuf is None:
+            self._protobuf = protobuf_encoder(type(self.message))(self.message)
+        return self._protobuf

@@ -10,27 +10,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from msgspec import Struct
 
 from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
 from sim.contract.contract import Operation, Plane
-from sim.core.identity.credentials import Credentials
-from sim.core.identity.firms import Firm, Firms
+from sim.core.exchange import Exchange
+from sim.core.identity.firms import Firm
 from sim.core.model import refusals
-from sim.core.model.context import Context
-
-
-class Parties(Protocol):
-    """The parts of the exchange that authentication reads."""
-
-    @property
-    def ctx(self) -> Context: ...
-    @property
-    def firms(self) -> Firms: ...
-    @property
-    def credentials(self) -> Credentials: ...
 
 
 class Caller(Struct, frozen=True, kw_only=True):
@@ -69,6 +55,15 @@ class Caller(Struct, frozen=True, kw_only=True):
         return tuple(name for name in names if name)
 
 
+def account_of(caller: Caller) -> str:
+    """Return the account that a retail key trades for."""
+    if caller.account is None:
+        raise refusals.PermissionDenied(
+            rule="S5.2-1", remedy="use an API key that belongs to an account"
+        )
+    return caller.account
+
+
 _BEARER_REMEDIES = {
     "": "send Authorization: Bearer <access token>",
     "scheme": "the exchange takes Authorization: Bearer <access token>, no other scheme",
@@ -93,7 +88,7 @@ _SIGNATURE_REMEDIES = {
 
 
 def authenticate_caller(
-    parties: Parties,
+    exchange: Exchange,
     operation: Operation,
     plane: Plane | None,
     credential: VerifiedCredential,
@@ -108,14 +103,14 @@ def authenticate_caller(
     surface = plane or "grpc"
     policy = operation.credential_on(plane)
     if policy == "bearer":
-        return _firm_caller(parties, operation, surface, credential, participant, peer)
+        return _firm_caller(exchange, operation, surface, credential, participant, peer)
     if policy == "api_key":
-        return key_caller(parties, surface, credential, peer)
+        return key_caller(exchange, surface, credential, peer)
     return Caller(plane=surface, peer=peer, credential=credential)
 
 
 def names_of(
-    parties: Parties, credential: VerifiedCredential, participant: str | None, peer: str
+    exchange: Exchange, credential: VerifiedCredential, participant: str | None, peer: str
 ) -> tuple[str, ...]:
     """Return the names of a caller before authentication, the most precise first.
 
@@ -123,13 +118,13 @@ def names_of(
     """
     firm = key = None
     if credential.kind == "bearer":
-        token = parties.credentials.token(credential.key)
-        firm = parties.firms.require(token.firm) if token else None
+        token = exchange.credentials.token(credential.key)
+        firm = exchange.firms.require(token.firm) if token else None
         participant = participant or (token.participant if token else None)
     elif credential.kind == "api_key":
-        key = parties.firms.api_key(credential.key)
+        key = exchange.firms.api_key(credential.key)
     elif credential.kind == "assertion":
-        firm = parties.firms.by_client(credential.key)
+        firm = exchange.firms.by_client(credential.key)
     names = (
         participant,
         key and key.participant,
@@ -143,7 +138,7 @@ def names_of(
 
 
 def _firm_caller(
-    parties: Parties,
+    exchange: Exchange,
     operation: Operation,
     surface: str,
     credential: VerifiedCredential,
@@ -155,22 +150,24 @@ def _firm_caller(
     The header is used if the operation requires a participant, or if it admits one and the
     header was sent.
     """
-    firm, scopes, token_participant, audience = _firm_of(parties, credential)
-    user = parties.firms.participant_of(firm, token_participant) if token_participant else None
+    firm, scopes, token_participant, audience = _firm_of(exchange, credential)
+    user = exchange.firms.participant_of(firm, token_participant) if token_participant else None
     bound = user is not None
     if operation.scope and operation.scope not in scopes:
         raise refusals.MissingScope(operation.scope)
     if user is not None:
         _check_bound(user.name, operation, header)
     elif operation.participant == "required" or (operation.participant == "optional" and header):
-        user = parties.firms.participant_of(firm, header)
+        user = exchange.firms.participant_of(firm, header)
     return Caller(
         plane=surface,
         firm=firm.name,
         client_id=firm.client_id,
         participant=user.name if user is not None else None,
         account=user.account if user is not None else None,
-        accounts=(user.account,) if user is not None and bound else parties.firms.accounts_of(firm),
+        accounts=(user.account,)
+        if user is not None and bound
+        else exchange.firms.accounts_of(firm),
         scopes=scopes,
         peer=peer,
         bound=bound,
@@ -179,19 +176,19 @@ def _firm_caller(
 
 
 def _firm_of(
-    parties: Parties, credential: VerifiedCredential
+    exchange: Exchange, credential: VerifiedCredential
 ) -> tuple[Firm, tuple[str, ...], str | None, str]:
     """Return the firm of a credential, its scopes, the participant of its token, and
     the requested audience.
     """
     if credential.kind == "script":
-        firm = parties.firms.require(credential.key)
+        firm = exchange.firms.require(credential.key)
         return firm, firm.scopes, None, ""
     if credential.kind != "bearer" or credential.problem:
         problem = credential.problem if credential.kind == "bearer" else ""
         raise refusals.Unauthenticated(rule="S5.1-4", remedy=_BEARER_REMEDIES[problem])
-    token = parties.credentials.authenticate(credential.key, parties.ctx.now)
-    return parties.firms.require(token.firm), token.scopes, token.participant, token.audience
+    token = exchange.credentials.authenticate(credential.key, exchange.ctx.now)
+    return exchange.firms.require(token.firm), token.scopes, token.participant, token.audience
 
 
 def _check_bound(participant: str, operation: Operation, header: str | None) -> None:
@@ -206,14 +203,14 @@ def _check_bound(participant: str, operation: Operation, header: str | None) -> 
         raise refusals.PermissionDenied(rule="E5", remedy=remedy)
 
 
-def key_caller(parties: Parties, plane: str, credential: VerifiedCredential, peer: str) -> Caller:
+def key_caller(exchange: Exchange, plane: str, credential: VerifiedCredential, peer: str) -> Caller:
     """Return the caller of a retail key. InvalidSignature if the call is not signed correctly."""
     if credential.kind == "none":
         raise refusals.MissingKeyHeaders(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES[""])
     if credential.kind not in ("api_key", "script") or credential.problem:
         problem = credential.problem if credential.kind == "api_key" else ""
         raise refusals.InvalidSignature(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES[problem])
-    key = parties.firms.api_key(credential.key)
+    key = exchange.firms.api_key(credential.key)
     if key is None:
         remedy = _SIGNATURE_REMEDIES["unknown_key"]
         raise refusals.InvalidSignature(rule="S5.2-1", remedy=remedy)

@@ -113,10 +113,13 @@ class StreamFrame(Struct, frozen=True, tag="frame", omit_defaults=True):
 
 
 class StreamHungUp(Struct, frozen=True, tag="hangup", omit_defaults=True):
-    """The client closed its side of a stream, or disconnected."""
+    """The client closed its side of a stream, or disconnected; or it was too slow to be served any
+    longer (rule S12).
+    """
 
     stream: int
     peer: str = ""
+    slow: bool = False
 
 
 class Advanced(Struct, frozen=True, tag="advance"):

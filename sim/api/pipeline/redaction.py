@@ -51,8 +51,14 @@ from urllib.parse import parse_qsl, unquote, urlencode
 import msgspec
 
 from sim.api.pipeline.inputs import NOBODY, RestCall, RpcCall, StreamOpened, VerifiedCredential
-from sim.api.pipeline.valid_text import Headers, valid_text
-from sim.api.pipeline.verification import VerificationContext, api_key, bearer, token_request
+from sim.api.pipeline.verification import (
+    Headers,
+    VerificationContext,
+    api_key,
+    bearer,
+    token_request,
+    valid_text,
+)
 from sim.contract.contract import PLANES, Plane, load_contract
 from sim.contract.wire_fields import fields_of
 from sim.core.webhooks.payloads import secret_key

@@ -1,20 +1,34 @@
 """Builds replies: encodes the results of handlers, or a refusal, for the plane and protocol of the
 call.
 
-Answers that contain a secret get a masked copy for the journal.
+Answers that contain a secret, or an address of this run, get a masked copy for the journal. The
+contract marks both kinds of fields (`secret`, `address`), at the top level of a message only. A
+secret becomes a fingerprint. An address becomes a fixed word, because ports differ between runs and
+digests must not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
-from sim.api.codecs.codecs import Dialect, dialect_at, epoch_at, json_encoder, protobuf_encoder
+from msgspec import Struct, structs
+
+from sim.api.codecs.codecs import (
+    Dialect,
+    Field,
+    dialect_at,
+    epoch_at,
+    fields_of,
+    json_encoder,
+    protobuf_encoder,
+)
 from sim.api.pipeline import error_mapping
-from sim.api.pipeline.deferred import DeferredResponse
+from sim.api.pipeline.access_tokens import fingerprint_of
+from sim.api.pipeline.answer_cache import PreencodedResponse
+from sim.api.pipeline.handler import DeferredResponse
 from sim.api.pipeline.inputs import Reply
-from sim.api.pipeline.masking import masked, masked_fields
-from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.contract.contract import Operation, Plane
 from sim.contract.messages import Message
 from sim.core.catalogue.assumption_values import Assumptions
@@ -160,3 +174,29 @@ class Replies:
             ctx.service_time = refusal.after
         ready_at = ctx.now + ctx.service_time
         return error_mapping.refused(refusal, plane, ready_at, ctx.trace_id)
+
+
+# ---- masked copies for the journal
+
+ADDRESS = "(address)"
+
+
+@cache
+def masked_fields(cls: type[Message]) -> tuple[Field, ...]:
+    """Return the fields of a message type that the journal does not show."""
+    return tuple(field for field in fields_of(cls) if field.secret or field.address)
+
+
+def fingerprint(secret: str) -> str:
+    """Return a fingerprint of a secret, which distinguishes secrets but does not reveal them."""
+    return "sha256:" + fingerprint_of(secret)
+
+
+def masked(message: Struct) -> Any:
+    """Return a masked copy for the journal, or the message itself if nothing is masked."""
+    masks = {
+        field.attribute: fingerprint(value) if field.secret else ADDRESS
+        for field in masked_fields(type(message))
+        if (value := getattr(message, field.attribute))
+    }
+    return structs.replace(message, **masks) if masks else message

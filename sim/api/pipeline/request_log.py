@@ -61,8 +61,6 @@ class LoggedCall(Struct, frozen=True, gc=False):
 class RequestLog:
     """The last calls of a simulation."""
 
-    __slots__ = ("_changed", "_entries")
-
     def __init__(self) -> None:
         self._entries: deque[LoggedCall] = deque(maxlen=CAPACITY)
         # Entries before a deferred refusal changed them, with the input of that

@@ -12,6 +12,7 @@ from sim.api.codecs.codecs import BadBody, BadInput, Casing, apply_path
 from sim.api.pipeline.inputs import RestCall
 from sim.api.pipeline.routing import Match
 from sim.contract.contract import Operation
+from sim.contract.messages import Message
 from sim.core.catalogue.quirks import CAMEL_CASE_QUERY_IGNORED, Quirks
 from sim.core.model import refusals
 
@@ -90,3 +91,23 @@ class RequestParser:
             return codecs.protobuf_decoder(operation.request)(message)
         except BadInput as wrong:
             raise refusals.InvalidRequest(str(wrong), rule="S7.1-1") from wrong
+
+
+_FIELDS = frozenset({"symbol", "symbols", "market_slug", "market_slugs", "slug", "slugs"})
+
+
+def symbols_of(request: Message) -> tuple[str, ...]:
+    """Return the symbols and slugs of a message and its parts, in order."""
+    symbols: list[str] = []
+    _collect(request, symbols)
+    return tuple(symbols)
+
+
+def _collect(message: Message, symbols: list[str]) -> None:
+    for name in message.__struct_fields__:
+        value = getattr(message, name)
+        for item in value if isinstance(value, list) else (value,):
+            if isinstance(item, Message):
+                _collect(item, symbols)
+            elif item and name in _FIELDS:
+                symbols.append(str(item))

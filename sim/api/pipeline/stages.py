@@ -21,10 +21,9 @@ from sim.api.pipeline.authentication import Caller, authenticate_caller, key_cal
 from sim.api.pipeline.error_mapping import explanation
 from sim.api.pipeline.handler import AnyHandler
 from sim.api.pipeline.inputs import Reply, RestCall, RpcCall, StreamOpened
-from sim.api.pipeline.named_symbols import symbols_of
 from sim.api.pipeline.replies import Replies
 from sim.api.pipeline.request_log import LoggedCall, RequestLog
-from sim.api.pipeline.requests import RequestParser
+from sim.api.pipeline.requests import RequestParser, symbols_of
 from sim.api.pipeline.routing import Match, WrongVerb
 from sim.contract.contract import Operation, Plane
 from sim.core.exchange import Exchange

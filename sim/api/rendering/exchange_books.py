@@ -46,19 +46,6 @@ def book_message(
     )
 
 
-def empty_book_message(
-    state: InstrumentState, at: Instant, price_scale: int, qty_scale: int
-) -> wire.MarketDataUpdate:
-    """Return the empty book of a dormant instrument, with scales but without a symbol."""
-    return wire.MarketDataUpdate(
-        state=state,
-        stats=stats_message(SymbolStats(open_interest=0)),
-        transact_time=at,
-        price_scale=price_scale,
-        quantity_scale=qty_scale,
-    )
-
-
 def _entries(book: Book, side: Side, depth: int | None, unaggregated: bool) -> list[wire.BookEntry]:
     if book.hidden:
         return []

@@ -5,9 +5,11 @@ Dates and times of day are Eastern.
 
 from __future__ import annotations
 
+from datetime import date
+from functools import lru_cache
+
 from msgspec.structs import replace
 
-from sim.api.rendering.exchange_dates import date_message
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.collateral import EventOutcome
@@ -23,6 +25,7 @@ from sim.kernel.instants import (
     Span,
     eastern_date,
     to_datetime,
+    trade_date,
 )
 
 CLEARING_HOUSE = "SANDBOX"
@@ -144,3 +147,14 @@ def _time_of_expiration(at: Instant) -> wire.TimeOfDay | None:
 
 def _day(at: Instant) -> wire.Date | None:
     return date_message(eastern_date(at)) if at else None
+
+
+@lru_cache(maxsize=1024)
+def date_message(day: date) -> wire.Date:
+    """Return a calendar day as a message."""
+    return wire.Date(year=day.year, month=day.month, day=day.day)
+
+
+def trade_date_message(at: Instant) -> wire.Date:
+    """Return the trade date of an instant as a message."""
+    return date_message(trade_date(at))

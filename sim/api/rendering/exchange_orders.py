@@ -11,7 +11,7 @@ from collections.abc import Container
 from msgspec import convert
 from msgspec.structs import replace
 
-from sim.api.rendering.exchange_dates import trade_date_message
+from sim.api.rendering.exchange_instruments import trade_date_message
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.market_data.statistics import TradeStats

@@ -54,7 +54,7 @@ def price_or_none(price: Price | None, price_scale: int) -> Amount | None:
 
 def book_price(price: Price | None, price_scale: int) -> Amount | None:
     """Return a price as books show it, with four decimals; None for no price."""
-    return None if price is None else Amount(value=_fixed(price, price_scale), currency=CURRENCY)
+    return None if price is None else Amount(value=fixed(price, price_scale), currency=CURRENCY)
 
 
 def cash_amount(cash: Cash) -> Amount:
@@ -77,9 +77,10 @@ def fixed_amount(value: int, scale: int) -> Amount:
     return Amount(value=decimal_fixed(value, scale, PLACES), currency=CURRENCY)
 
 
+@lru_cache(maxsize=16384)
 def fixed(value: int, scale: int) -> str:
     """Return value/scale with four decimals: quantities in books, statistics and positions."""
-    return _fixed(value, scale)
+    return decimal_fixed(value, scale, PLACES)
 
 
 def number(value: int, scale: int) -> float:
@@ -102,11 +103,6 @@ def two_figures(value: int, scale: int) -> str:
     value *= CASH_SCALE // scale
     unit = 10 ** max(len(str(value)) - 2, 0)
     return decimal_text(value // unit * unit, CASH_SCALE)
-
-
-@lru_cache(maxsize=16384)
-def _fixed(value: int, scale: int) -> str:
-    return decimal_fixed(value, scale, PLACES)
 
 
 @lru_cache(maxsize=16384)

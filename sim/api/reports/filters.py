@@ -40,14 +40,11 @@ _Filter = wire.OrderStateFilter
 _STATES: dict[int, frozenset[OrderState]] = {
     _Filter.ORDER_STATE_FILTER_OPEN: frozenset(OrderState) - DONE_STATES,
     _Filter.ORDER_STATE_FILTER_CLOSED: DONE_STATES,
-    _Filter.ORDER_STATE_FILTER_NEW: frozenset({OrderState.NEW}),
-    _Filter.ORDER_STATE_FILTER_PARTIALLY_FILLED: frozenset({OrderState.PARTIALLY_FILLED}),
-    _Filter.ORDER_STATE_FILTER_FILLED: frozenset({OrderState.FILLED}),
-    _Filter.ORDER_STATE_FILTER_CANCELED: frozenset({OrderState.CANCELED}),
-    _Filter.ORDER_STATE_FILTER_REPLACED: frozenset({OrderState.REPLACED}),
-    _Filter.ORDER_STATE_FILTER_REJECTED: frozenset({OrderState.REJECTED}),
-    _Filter.ORDER_STATE_FILTER_EXPIRED: frozenset({OrderState.EXPIRED}),
-    _Filter.ORDER_STATE_FILTER_PENDING_RISK: frozenset({OrderState.PENDING_RISK}),
+    **{
+        member: frozenset({OrderState[name]})
+        for member in _Filter
+        if (name := member.name.removeprefix("ORDER_STATE_FILTER_")) in OrderState.__members__
+    },
 }
 
 # Fields of requests that filter by equality, with the attribute of a row that must be equal.

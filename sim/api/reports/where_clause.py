@@ -47,23 +47,17 @@ _GRAMMAR = r"""
     NUMBER: /-?\d+(\.\d+)?/
     %ignore /\s+/
 """
-_OPERATORS = {
-    "=": _Op.FILTER_OPERATOR_EQ,
-    "!=": _Op.FILTER_OPERATOR_NE,
-    "<>": _Op.FILTER_OPERATOR_NE,
-    "<": _Op.FILTER_OPERATOR_LT,
-    "<=": _Op.FILTER_OPERATOR_LE,
-    ">": _Op.FILTER_OPERATOR_GT,
-    ">=": _Op.FILTER_OPERATOR_GE,
+# How a clause writes an operator, and what it compares by.
+_COMPARISONS: dict[FilterOperator, tuple[str, Callable[[Any, Any], Any]]] = {
+    _Op.FILTER_OPERATOR_EQ: ("=", eq),
+    _Op.FILTER_OPERATOR_NE: ("!=", ne),
+    _Op.FILTER_OPERATOR_LT: ("<", lt),
+    _Op.FILTER_OPERATOR_LE: ("<=", le),
+    _Op.FILTER_OPERATOR_GT: (">", gt),
+    _Op.FILTER_OPERATOR_GE: (">=", ge),
 }
-_COMPARISONS: dict[FilterOperator, Callable[[Any, Any], Any]] = {
-    _Op.FILTER_OPERATOR_EQ: eq,
-    _Op.FILTER_OPERATOR_NE: ne,
-    _Op.FILTER_OPERATOR_LT: lt,
-    _Op.FILTER_OPERATOR_LE: le,
-    _Op.FILTER_OPERATOR_GT: gt,
-    _Op.FILTER_OPERATOR_GE: ge,
-}
+_OPERATORS = {text: operator for operator, (text, _) in _COMPARISONS.items()}
+_OPERATORS["<>"] = _Op.FILTER_OPERATOR_NE
 
 
 class Condition(NamedTuple):
@@ -204,7 +198,7 @@ def _test(condition: Condition, columns: Mapping[str, ReportColumn[R]]) -> Calla
 def _comparison(
     operator: FilterOperator, read: Callable[[R], Any], value: Any
 ) -> Callable[[R], bool]:
-    compare = _COMPARISONS[operator]
+    _, compare = _COMPARISONS[operator]
     return lambda row: bool(compare(read(row), value))
 
 

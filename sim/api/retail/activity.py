@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -23,8 +23,8 @@ from sim.api.rendering.retail_numbers import (
     notional_amount,
     price_amount,
 )
-from sim.api.retail.legs import leg_details
 from sim.api.retail.messages import retail_execution, retail_order
+from sim.api.retail.metadata import leg_details
 from sim.api.retail.positions import holdings_around, position_message
 from sim.contract.messages import retail_v1 as wire
 from sim.contract.messages.gateway_v1 import Market
@@ -276,24 +276,15 @@ def _balance_change(row: CashMoved) -> wire.Activity | None:
     type, status = _BALANCE_CHANGES[row.type]
     if row.type is LedgerEntryType.MANUAL_ADJUSTMENT:
         type = _ADJUSTMENTS.get(row.reference.partition(":")[0], type)
-    amount = cash_amount(row.after - row.before)
-    transaction = wire.BalanceTransaction(
-        transaction_id=row.id,
-        status=status,
-        amount=amount,
-        update_time=row.at,
-        create_time=row.at,
-        description=row.description,
-        metadata={},
-    )
-    change = wire.AccountBalanceChange(
-        transaction_id=row.id,
-        status=status,
-        amount=amount,
-        update_time=row.at,
-        create_time=row.at,
-        description=row.description,
-        transactions=[transaction],
-        metadata={},
-    )
+    facts: dict[str, Any] = {
+        "transaction_id": row.id,
+        "status": status,
+        "amount": cash_amount(row.after - row.before),
+        "update_time": row.at,
+        "create_time": row.at,
+        "description": row.description,
+        "metadata": {},
+    }
+    transactions = [wire.BalanceTransaction(**facts)]
+    change = wire.AccountBalanceChange(transactions=transactions, **facts)
     return wire.Activity(type=type, account_balance_change=change)

@@ -1,9 +1,11 @@
-"""Balances and balance changes as messages of the retail API."""
+"""Balances of a retail account (§4.2)."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from sim.api.pipeline.authentication import Caller, account_of
+from sim.api.pipeline.handler import handles
 from sim.api.rendering.retail_numbers import dollars
 from sim.contract.messages import retail_v1 as wire
 from sim.core.exchange import Exchange
@@ -11,6 +13,15 @@ from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved
 from sim.core.model.quantities import CURRENCY, Cash
 from sim.kernel.instants import Instant
+
+
+@handles("RetailAccountAPI.GetBalances")
+def get_balances(
+    exchange: Exchange, caller: Caller, request: wire.GetBalancesRequest
+) -> wire.GetBalancesResponse:
+    """Return the account's only balance, in dollars."""
+    return wire.GetBalancesResponse(balances=[balance_message(exchange, account_of(caller))])
+
 
 _ENTRY_TYPES = {
     LedgerEntryType.DEPOSIT: wire.LedgerEntryType.LEDGER_ENTRY_TYPE_DEPOSIT,

@@ -1,4 +1,4 @@
-"""Incentive programs and their earnings (§2.3, §4.2)."""
+"""Incentive programs and their earnings, on both hosts (§2.3, §4.2)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-from sim.api.pipeline.authentication import Caller
+from msgspec import convert
+
+from sim.api.pipeline.account_access import visible_accounts
+from sim.api.pipeline.authentication import Caller, account_of
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
 from sim.api.rendering.retail_numbers import dollars
-from sim.api.retail.order_request import account_of
+from sim.contract.messages import exchange_v1 as exchange_wire
 from sim.contract.messages import retail_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import PAID, PENDING, SKIPPED, Period, Reward
@@ -33,7 +36,7 @@ _STATE_PREFIX = "INSTRUMENT_STATE_"
 
 @handles("RetailIncentivesAPI.ListIncentives")
 def list_incentives(
-    exchange: Exchange, caller: Caller, request: wire.ListIncentivesRequest
+    exchange: Exchange, request: wire.ListIncentivesRequest
 ) -> wire.ListIncentivesResponse:
     """List the programs by market, including past ones, newest first by default (§4.2).
 
@@ -195,4 +198,30 @@ def _period(exchange: Exchange, period: Period) -> wire.TimePeriod:
         created_at=period.created,
         min_taker_notional=period.min_taker_notional,
         max_spread=None if spread is None else float(spread),
+    )
+
+
+# ---- on the exchange host
+
+
+@handles("IncentivesAPI.GetIncentives")
+def get_incentives(
+    exchange: Exchange, request: exchange_wire.GetIncentivesRequest
+) -> exchange_wire.GetIncentivesResponse:
+    """List programs by market, newest first by default. Needs no credentials."""
+    query = convert(request, wire.ListIncentivesRequest, from_attributes=True)
+    return convert(
+        programs(exchange, query), exchange_wire.GetIncentivesResponse, from_attributes=True
+    )
+
+
+@handles("IncentivesAPI.GetIncentiveEarnings")
+def get_incentive_earnings(
+    exchange: Exchange, caller: Caller, request: exchange_wire.GetIncentiveEarningsRequest
+) -> exchange_wire.GetIncentiveEarningsResponse:
+    """List the earnings of the participant the call names, or else of all the firm's accounts."""
+    query = convert(request, wire.ListEarningsRequest, from_attributes=True)
+    rewards = earned(exchange, visible_accounts(caller), query)
+    return exchange_wire.GetIncentiveEarningsResponse(
+        rewards=convert(rewards, list[exchange_wire.UserReward], from_attributes=True)
     )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from sim.api.pipeline.answer_cache import AnswerCache
-from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.answer_cache import AnswerCache, PreencodedResponse
 from sim.api.pipeline.handler import handles
-from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.api.rendering.retail_books import book_message, lite_message
 from sim.api.retail.order_request import unknown_market
 from sim.contract.messages import retail_v1 as wire
@@ -22,7 +20,7 @@ _bests: AnswerCache[PreencodedResponse[wire.GetBBOResponse]] = AnswerCache()
 
 @handles("RetailMarketDataAPI.GetBook")
 def get_book(
-    exchange: Exchange, caller: Caller, request: wire.GetBookRequest
+    exchange: Exchange, request: wire.GetBookRequest
 ) -> PreencodedResponse[wire.GetBookResponse]:
     """Return the whole book, encoded once per version of the book and instant."""
     symbol = with_book(exchange, request.slug)
@@ -36,7 +34,7 @@ def get_book(
 
 @handles("RetailMarketDataAPI.GetBBO")
 def get_bbo(
-    exchange: Exchange, caller: Caller, request: wire.GetBBORequest
+    exchange: Exchange, request: wire.GetBBORequest
 ) -> PreencodedResponse[wire.GetBBOResponse]:
     """Return the best prices, encoded once per change of the book."""
     symbol = with_book(exchange, request.slug)

@@ -15,12 +15,12 @@ from sim.api.rendering.retail_numbers import (
     price_amount,
     price_or_none,
 )
-from sim.api.retail.legs import leg_prices
-from sim.api.retail.metadata import market_metadata
+from sim.api.retail.metadata import leg_prices, market_metadata
+from sim.api.retail.order_request import OUTCOMES, TIMES_IN_FORCE
 from sim.contract.messages import retail_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model import orders as core
-from sim.core.model.enums import ExecutionType, OrderType, Side, TimeInForce
+from sim.core.model.enums import ExecutionType, OrderType, Side
 from sim.core.model.quantities import CURRENCY, decimal_text
 from sim.kernel.instants import midnight_utc, trade_date
 
@@ -31,27 +31,8 @@ _TYPES = {
     OrderType.MARKET_TO_LIMIT: wire.OrderType.ORDER_TYPE_MARKET,
     OrderType.STOP: wire.OrderType.ORDER_TYPE_MARKET,
 }
-TIMES_IN_FORCE: dict[int, TimeInForce] = {
-    wire.TimeInForce.TIME_IN_FORCE_DAY: TimeInForce.DAY,
-    wire.TimeInForce.TIME_IN_FORCE_GOOD_TILL_CANCEL: TimeInForce.GOOD_TILL_CANCEL,
-    wire.TimeInForce.TIME_IN_FORCE_GOOD_TILL_DATE: TimeInForce.GOOD_TILL_TIME,
-    wire.TimeInForce.TIME_IN_FORCE_IMMEDIATE_OR_CANCEL: TimeInForce.IMMEDIATE_OR_CANCEL,
-    wire.TimeInForce.TIME_IN_FORCE_FILL_OR_KILL: TimeInForce.FILL_OR_KILL,
-}
 _TIMES_IN_FORCE = {core_tif: tif for tif, core_tif in TIMES_IN_FORCE.items()}
 _YES, _NO = wire.OutcomeSide.OUTCOME_SIDE_YES, wire.OutcomeSide.OUTCOME_SIDE_NO
-_BUY, _SELL = wire.OrderAction.ORDER_ACTION_BUY, wire.OrderAction.ORDER_ACTION_SELL
-OUTCOMES = {
-    wire.OrderIntent.ORDER_INTENT_BUY_LONG: (_YES, _BUY),
-    wire.OrderIntent.ORDER_INTENT_SELL_LONG: (_YES, _SELL),
-    wire.OrderIntent.ORDER_INTENT_BUY_SHORT: (_NO, _BUY),
-    wire.OrderIntent.ORDER_INTENT_SELL_SHORT: (_NO, _SELL),
-}
-
-
-def stored_intent(intent: wire.OrderIntent) -> int:
-    """Return an intent in the form that the core stores, where 0 means none."""
-    return intent + 1
 
 
 def intent_of(order: core.Order) -> wire.OrderIntent:

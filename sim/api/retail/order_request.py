@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.authentication import Caller, account_of
+from sim.api.pipeline.handler import require
 from sim.api.rendering.retail_numbers import read_amount, read_price, read_quantity, sent_text
-from sim.api.retail.messages import OUTCOMES, TIMES_IN_FORCE, stored_intent
 from sim.contract.messages import retail_v1 as wire
 from sim.core.catalogue.assumptions import RETAIL_REJECTS
 from sim.core.exchange import Exchange
@@ -19,7 +19,7 @@ from sim.core.model.commands import PlaceOrder, ReplaceOrder
 from sim.core.model.enums import Channel, OrderType, SelfMatchPrevention, Side, TimeInForce
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import Price
-from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied, cut
+from sim.core.model.refusals import InvalidRequest, NotFound, cut
 from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant
 
@@ -31,6 +31,21 @@ PAIRS_READ = Dated(
     section="§9",
     title="orders accept outcomeSide and action instead of intent",
 )
+TIMES_IN_FORCE: dict[int, TimeInForce] = {
+    wire.TimeInForce.TIME_IN_FORCE_DAY: TimeInForce.DAY,
+    wire.TimeInForce.TIME_IN_FORCE_GOOD_TILL_CANCEL: TimeInForce.GOOD_TILL_CANCEL,
+    wire.TimeInForce.TIME_IN_FORCE_GOOD_TILL_DATE: TimeInForce.GOOD_TILL_TIME,
+    wire.TimeInForce.TIME_IN_FORCE_IMMEDIATE_OR_CANCEL: TimeInForce.IMMEDIATE_OR_CANCEL,
+    wire.TimeInForce.TIME_IN_FORCE_FILL_OR_KILL: TimeInForce.FILL_OR_KILL,
+}
+_YES, _NO = wire.OutcomeSide.OUTCOME_SIDE_YES, wire.OutcomeSide.OUTCOME_SIDE_NO
+_BUY, _SELL = wire.OrderAction.ORDER_ACTION_BUY, wire.OrderAction.ORDER_ACTION_SELL
+OUTCOMES = {
+    wire.OrderIntent.ORDER_INTENT_BUY_LONG: (_YES, _BUY),
+    wire.OrderIntent.ORDER_INTENT_SELL_LONG: (_YES, _SELL),
+    wire.OrderIntent.ORDER_INTENT_BUY_SHORT: (_NO, _BUY),
+    wire.OrderIntent.ORDER_INTENT_SELL_SHORT: (_NO, _SELL),
+}
 _BUYING = (wire.OrderIntent.ORDER_INTENT_BUY_LONG, wire.OrderIntent.ORDER_INTENT_SELL_SHORT)
 _INTENTS: dict[tuple[int, int], wire.OrderIntent] = {
     outcome: intent for intent, outcome in OUTCOMES.items()
@@ -39,13 +54,6 @@ _PAIRS = frozenset((outcome, action) for outcome in wire.OutcomeSide for action 
 _INDICATORS = frozenset(wire.ManualOrderIndicator)
 _AT_ONCE = (TimeInForce.IMMEDIATE_OR_CANCEL, TimeInForce.FILL_OR_KILL)
 _BIPS = 10_000
-
-
-def account_of(caller: Caller) -> str:
-    """Return the account that a retail key trades for."""
-    if caller.account is None:
-        raise PermissionDenied(rule="S5.2-1", remedy="use an API key that belongs to an account")
-    return caller.account
 
 
 def market_of(exchange: Exchange, slug: str) -> Instrument:
@@ -135,8 +143,7 @@ def replace_command(
     exchange: Exchange, caller: Caller, request: wire.ModifyOrderRequest, *, defer: bool
 ) -> ReplaceOrder:
     """Return the command that changes an order. Omitted fields keep their values."""
-    if not request.order_id:
-        raise InvalidRequest("orderId is required")
+    require(request.order_id, "orderId")
     instrument = market_of(exchange, request.market_slug)
     tif = TimeInForce.UNDEFINED if request.tif is None else _tif(request.tif, market=False)
     price = 0 if request.price is None else read_price(request.price, instrument, "price")
@@ -188,7 +195,7 @@ def _base(
         participant=caller.participant or account,
         submitter=caller.api_key or "",
         side=side_of(intent),
-        intent=stored_intent(intent),
+        intent=intent + 1,  # in the core, 0 means none
         manual_indicator=_indicator(indicator),
         smp_id=account,
         smp=SelfMatchPrevention.REJECT_AGGRESSOR,

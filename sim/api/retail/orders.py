@@ -6,12 +6,12 @@ the assumption `retail.sync_reject`, business rejects become errors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.deferred import DeferredResponse
-from sim.api.pipeline.handler import handles
+from sim.api.pipeline.handler import DeferredResponse, handles, require
 from sim.api.retail.messages import retail_execution, retail_order
 from sim.api.retail.order_request import (
     check_batch,
@@ -26,17 +26,22 @@ from sim.contract.messages import Message
 from sim.contract.messages import retail_v1 as wire
 from sim.core.catalogue.assumptions import BATCH_SYNCHRONOUS, PREVIEW_MARKET
 from sim.core.exchange import Exchange
-from sim.core.model.commands import CancelOrder
+from sim.core.model.commands import CancelOrder, PlaceOrder
 from sim.core.model.orders import Order
 from sim.core.model.refusals import AnswerTooLate, InvalidRequest, NotFound, Refusal, cut
 from sim.core.trading.synchronous import Kind, PendingAnswer
 from sim.kernel.instants import Span
 
+C = TypeVar("C")
+
+# The answers of the calls that place one order, by kind.
+_ANSWERS = {"order": wire.CreateOrderResponse, "close": wire.ClosePositionResponse}
+
 
 @handles("RetailOrdersAPI.CreateOrder")
 def create_order(
     exchange: Exchange, caller: Caller, request: wire.CreateOrderRequest
-) -> wire.CreateOrderResponse | DeferredResponse:
+) -> Message | DeferredResponse:
     """Place an order.
 
     A synchronous call is answered with the executions so far, once the engine has processed the
@@ -44,26 +49,30 @@ def create_order(
     """
     span = exchange.awaited.block_time(request.max_block_time)
     command = place_command(exchange, caller, request, defer=deferred(exchange))
-    order = exchange.trading.order_service.enter(command)
-    if not request.synchronous_execution:
-        return wire.CreateOrderResponse(id=order.id, executions=[])
-    return _pending_answer(exchange, "order", order, span) or wire.CreateOrderResponse(
-        id=order.id, executions=_executions(exchange, order)
-    )
+    return _entered(exchange, "order", command, span if request.synchronous_execution else None)
 
 
 @handles("RetailOrdersAPI.ClosePosition")
 def close_position(
     exchange: Exchange, caller: Caller, request: wire.ClosePositionRequest
-) -> wire.ClosePositionResponse | DeferredResponse:
+) -> Message | DeferredResponse:
     """Close the whole position in a market with a market order. Answers like `create_order`."""
     span = exchange.awaited.block_time(request.max_block_time)
-    order = exchange.trading.order_service.enter(closing_command(exchange, caller, request))
-    if not request.synchronous_execution:
-        return wire.ClosePositionResponse(id=order.id, executions=[])
-    return _pending_answer(exchange, "close", order, span) or wire.ClosePositionResponse(
-        id=order.id, executions=_executions(exchange, order)
-    )
+    command = closing_command(exchange, caller, request)
+    return _entered(exchange, "close", command, span if request.synchronous_execution else None)
+
+
+def _entered(
+    exchange: Exchange, kind: Kind, command: PlaceOrder, span: Span | None
+) -> Message | DeferredResponse:
+    """Enter an order. A synchronous call, one with a `span`, waits while there is cause to."""
+    order = exchange.trading.order_service.enter(command)
+    if span is None:
+        return _ANSWERS[kind](id=order.id, executions=[])
+    if span and exchange.awaited.must_wait(order):
+        wait = exchange.awaited.wait_for(kind, (order.id,), (order.id,), span)
+        return DeferredResponse(wait.name, wait.until)
+    return _ANSWERS[kind](id=order.id, executions=_executions(exchange, order))
 
 
 @handles("RetailOrdersAPI.PreviewOrder")
@@ -75,11 +84,10 @@ def preview_order(
 
     Nothing is placed, so the order has no id.
     """
-    if request.request is None:
-        raise InvalidRequest("request is required", remedy='wrap the order: {"request": {...}}')
-    exchange.awaited.block_time(request.request.max_block_time)
-    command = place_command(exchange, caller, request.request, defer=True)
-    if request.request.type == wire.OrderType.ORDER_TYPE_MARKET and not command.cash_qty:
+    order = require(request.request, "request", remedy='wrap the order: {"request": {...}}')
+    exchange.awaited.block_time(order.max_block_time)
+    command = place_command(exchange, caller, order, defer=True)
+    if order.type == wire.OrderType.ORDER_TYPE_MARKET and not command.cash_qty:
         if exchange.ctx.assumptions.text(PREVIEW_MARKET) == "cash":
             remedy = "send cashOrderQty: the preview shows how much it would buy"
             raise InvalidRequest("cash_order_qty is required for market order", remedy=remedy)
@@ -138,8 +146,10 @@ def cancel_open_orders(
     """
     accounts = caller.accounts
     ids = [order.id for order in exchange.trading.orders.open_of(accounts, request.slugs)]
-    commands = [CancelOrder(accounts=accounts, order_id=order_id) for order_id in ids]
-    _cancel_each(exchange, commands)
+    _each(
+        exchange.trading.order_service.cancel,
+        [CancelOrder(accounts=accounts, order_id=order_id) for order_id in ids],
+    )
     return wire.CancelOpenOrdersResponse(canceled_order_ids=ids)
 
 
@@ -191,7 +201,8 @@ def cancel_orders(
     Unknown and finished orders are skipped, but echoed like the others.
     """
     check_batch(len(request.orders))
-    _cancel_each(exchange, [_cancel_command(exchange, caller, order) for order in request.orders])
+    commands = [_cancel_command(exchange, caller, order) for order in request.orders]
+    _each(exchange.trading.order_service.cancel, commands)
     ids = [order.order_id for order in request.orders]
     return wire.CancelOrdersResponse(canceled_order_ids=ids)
 
@@ -206,9 +217,7 @@ def modify_orders(
     """
     check_batch(len(request.orders))
     commands = [replace_command(exchange, caller, order, defer=True) for order in request.orders]
-    for command in commands:
-        with suppress(Refusal):
-            exchange.trading.order_service.replace(command)
+    _each(exchange.trading.order_service.replace, commands)
     ids = [order.order_id for order in request.orders]
     return wire.ModifyOrdersResponse(modified_order_ids=ids)
 
@@ -232,19 +241,7 @@ def synchronous_answer(exchange: Exchange, wait: PendingAnswer) -> Message | Ref
         return wire.CreateOrdersResponse(created_order_ids=wait.orders)
     (order_id,) = wait.orders
     executions = _executions(exchange, exchange.trading.orders.require(order_id))
-    if wait.kind == "close":
-        return wire.ClosePositionResponse(id=order_id, executions=executions)
-    return wire.CreateOrderResponse(id=order_id, executions=executions)
-
-
-def _pending_answer(
-    exchange: Exchange, kind: Kind, order: Order, span: Span
-) -> DeferredResponse | None:
-    """Return the pending answer to a synchronous order; None if there is nothing to wait for."""
-    if not span or not exchange.awaited.must_wait(order):
-        return None
-    wait = exchange.awaited.wait_for(kind, (order.id,), (order.id,), span)
-    return DeferredResponse(wait.name, wait.until)
+    return _ANSWERS[wait.kind](id=order_id, executions=executions)
 
 
 def _executions(exchange: Exchange, order: Order) -> list[wire.Execution]:
@@ -258,8 +255,7 @@ def _executions(exchange: Exchange, order: Order) -> list[wire.Execution]:
 def _cancel_command(
     exchange: Exchange, caller: Caller, request: wire.CancelOrderRequest
 ) -> CancelOrder:
-    if not request.order_id:
-        raise InvalidRequest("orderId is required")
+    require(request.order_id, "orderId")
     return CancelOrder(
         accounts=caller.accounts,
         order_id=request.order_id,
@@ -267,7 +263,8 @@ def _cancel_command(
     )
 
 
-def _cancel_each(exchange: Exchange, commands: Sequence[CancelOrder]) -> None:
+def _each(act: Callable[[C], object], commands: Sequence[C]) -> None:
+    """Execute each command, skipping those that are refused."""
     for command in commands:
         with suppress(Refusal):
-            exchange.trading.order_service.cancel(command)
+            act(command)

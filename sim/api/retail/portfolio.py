@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from itertools import islice
 
-from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.cursor import bad_cursor, page_size, read_cursor, write_cursor
+from sim.api.pipeline.authentication import Caller, account_of
 from sim.api.pipeline.handler import handles
+from sim.api.pipeline.paging import bad_cursor, page_size, read_cursor, write_cursor
 from sim.api.retail.activity import Place, activities
-from sim.api.retail.order_request import account_of
 from sim.api.retail.positions import position_message, was_paid
 from sim.api.retail.read_lag import positions_read
 from sim.contract.messages import retail_v1 as wire

@@ -6,8 +6,7 @@ from msgspec.structs import replace
 
 from sim.api.rendering.retail_books import market_price
 from sim.api.rendering.retail_numbers import PLACES, fixed, fixed_amount, fixed_notional, nearest
-from sim.api.retail.legs import leg_details
-from sim.api.retail.metadata import market_metadata
+from sim.api.retail.metadata import leg_details, market_metadata
 from sim.contract.messages import retail_v1 as wire
 from sim.contract.messages.retail_v1 import Amount
 from sim.core.accounts.fees import exact_units

@@ -1,10 +1,20 @@
-"""Lists of requests, quotes and fills, for both hosts."""
+"""Combos and lists of requests, quotes and fills, for both hosts.
+
+A cursor contains the position of the last row of a page and a digest of the query. With other
+filters, another limit of trades or another participant it is refused.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from itertools import islice
+from typing import TypeVar
 
-from sim.api.rfq.cursors import bound_cursor, page, page_size, place_of
+from sim.api.pipeline.account_access import trading_account
+from sim.api.pipeline.authentication import Caller, account_of
+from sim.api.pipeline.handler import handles, require
+from sim.api.pipeline.paging import CURSOR_PAGE_MAX, bad_cursor, read_cursor, write_cursor
 from sim.api.rfq.messages import SIDES, combo_message, quote_message, rfq_message, trade_message
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
@@ -17,33 +27,38 @@ from sim.core.rfq.combos import Leg
 _SELF = wire.UserFilter.USER_FILTER_SELF
 
 
+def own_account(caller: Caller) -> str:
+    """Return the account of the participant for whom a call acts, or of the retail key."""
+    return account_of(caller) if caller.plane == "retail" else trading_account(caller, "")
+
+
+@handles("ComboAPI.CreateCombo", "RetailCombosAPI.CreateCombo")
 def create_combo(
-    exchange: Exchange, account: str, request: wire.CreateComboRequest
+    exchange: Exchange, caller: Caller, request: wire.CreateComboRequest
 ) -> wire.CreateComboResponse:
     """Return the combo of these legs, and list it if it is new."""
-    legs = [_leg(index, leg) for index, leg in enumerate(request.legs)]
+    account, legs = own_account(caller), [_leg(*entry) for entry in enumerate(request.legs)]
     combo = exchange.combos.create(account, legs)
     return wire.CreateComboResponse(combo=combo_message(exchange, combo))
 
 
+@handles("ComboAPI.GetCombos", "RetailCombosAPI.ListCombos")
 def get_combos(exchange: Exchange, request: wire.GetCombosRequest) -> wire.GetCombosResponse:
     """Return the combo of a symbol, or none."""
-    if not request.symbol:
-        raise InvalidRequest(
-            "symbol is required", rule="L13", remedy="POST /v1/combos returns a combo's symbol"
-        )
+    require(request.symbol, "symbol", rule="L13", remedy="POST /v1/combos returns a combo's symbol")
     combo = exchange.combos.get(request.symbol)
     combos = [] if combo is None else [combo_message(exchange, combo)]
     return wire.GetCombosResponse(combos=combos)
 
 
+@handles("RFQAPI.GetRFQs", "RetailRfqsAPI.ListRfqs")
 def get_rfqs(
-    exchange: Exchange, account: str, request: wire.GetRFQsRequest
+    exchange: Exchange, caller: Caller, request: wire.GetRFQsRequest
 ) -> wire.GetRFQsResponse:
     """Return a page of the requests that the account may see, oldest first."""
+    account, mine = own_account(caller), request.user_filter == _SELF
     if request.rfq_id and request.cursor:
         raise InvalidRequest("rfqId and cursor are mutually exclusive", rule="L13")
-    mine = request.user_filter == _SELF
 
     def matches(rfq: Rfq) -> bool:
         return (
@@ -59,10 +74,12 @@ def get_rfqs(
     return wire.GetRFQsResponse(rfqs=[rfq_message(exchange, rfq) for rfq in rfqs], cursor=cursor)
 
 
+@handles("RFQAPI.GetQuotes", "RetailRfqsAPI.ListQuotes")
 def get_quotes(
-    exchange: Exchange, account: str, request: wire.GetQuotesRequest
+    exchange: Exchange, caller: Caller, request: wire.GetQuotesRequest
 ) -> wire.GetQuotesResponse:
     """Return a page of the quotes that the account made or received, oldest first."""
+    account = own_account(caller)
     own_quotes, own_requests = request.user_filter == _SELF, request.rfq_user_filter == _SELF
     _check_quotes_query(request, filters=own_quotes + own_requests)
 
@@ -82,11 +99,12 @@ def get_quotes(
     return wire.GetQuotesResponse(quotes=quotes, cursor=cursor)
 
 
+@handles("RFQAPI.GetRFQTrades", "RetailRfqsAPI.ListRfqTrades")
 def get_rfq_trades(
-    exchange: Exchange, account: str, request: wire.GetRFQTradesRequest
+    exchange: Exchange, caller: Caller, request: wire.GetRFQTradesRequest
 ) -> wire.GetRFQTradesResponse:
     """Return a page of everybody's fills that came from quotes, newest first."""
-    start, end = request.start_time, request.end_time
+    account, start, end = own_account(caller), request.start_time, request.end_time
     if start is not None and end is not None and start >= end:
         raise InvalidRequest("startTime must lie before endTime", rule="L13")
     query = ("trades", account, request.limit, start, end, request.symbol)
@@ -103,11 +121,12 @@ def get_rfq_trades(
     )
 
 
+@handles("RFQAPI.GetRFQUserID", "RetailRfqsAPI.GetRfqUserId")
 def get_rfq_user_id(
-    exchange: Exchange, account: str, request: wire.GetRFQUserIDRequest
+    exchange: Exchange, caller: Caller, request: wire.GetRFQUserIDRequest
 ) -> wire.GetRFQUserIDResponse:
     """Return the pseudonym of an account in requests and quotes."""
-    return wire.GetRFQUserIDResponse(rfq_user_id=exchange.rfqs.user_id(account))
+    return wire.GetRFQUserIDResponse(rfq_user_id=exchange.rfqs.user_id(own_account(caller)))
 
 
 def _check_quotes_query(request: wire.GetQuotesRequest, *, filters: int) -> None:
@@ -143,3 +162,51 @@ def _leg(index: int, leg: wire.ComboLeg) -> Leg:
     if not leg.symbol:
         raise InvalidRequest(f"legs[{index}].symbol is required", rule="L13")
     return Leg(leg.symbol, side)
+
+
+# ---- pages
+
+R = TypeVar("R")
+_DIGITS_MAX = 18
+
+
+def page_size(limit: int) -> int:
+    """Return the number of rows of a page, 100 for 0. Refuses a number outside 0 to 100."""
+    if not 0 <= limit <= CURSOR_PAGE_MAX:
+        raise InvalidRequest(
+            f"limit must be 1 to {CURSOR_PAGE_MAX}",
+            rule="L13",
+            remedy="leave limit out for 100 rows",
+        )
+    return limit or CURSOR_PAGE_MAX
+
+
+def bound_cursor(index: int, *query: object) -> str:
+    """Return a cursor for the position of a row, for this query only."""
+    return write_cursor(index, _digest(query))
+
+
+def place_of(cursor: str, *query: object) -> int | None:
+    """Return the position in a cursor, None for the first page. Refuses the cursor
+    of another query.
+    """
+    if not cursor:
+        return None
+    index, digest = read_cursor(cursor, 2)
+    if digest != _digest(query) or not index.isdecimal() or len(index) > _DIGITS_MAX:
+        raise bad_cursor()
+    return int(index)
+
+
+def page(
+    rows: Iterable[tuple[int, R]], limit: int, cursor: str, *query: object
+) -> tuple[list[R], str]:
+    """Return a page of rows, which have rising positions, and the cursor of the next page."""
+    size, first = page_size(limit), place_of(cursor, *query) or 0
+    taken = list(islice((each for each in rows if each[0] >= first), size + 1))
+    following = bound_cursor(taken[size][0], *query) if len(taken) > size else ""
+    return [row for _, row in taken[:size]], following
+
+
+def _digest(query: tuple[object, ...]) -> str:
+    return blake2b(repr(query).encode(), digest_size=8, person=b"sim-cursor").hexdigest()

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TypeAlias
 
+from sim.api.pipeline.account_access import trading_account
+from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import handles, require
 from sim.api.rfq.messages import CASH_PLACES, SIDES
+from sim.api.rfq.reads import own_account
 from sim.contract.messages import exchange_v1 as wire
+from sim.contract.messages import retail_v1
 from sim.core.catalogue.bounds import MONEY, ORDER_QUANTITY
 from sim.core.exchange import Exchange
+from sim.core.model.enums import Channel
 from sim.core.model.quantities import CASH_SCALE, NotADecimal, decimal_text, scaled
 from sim.core.model.refusals import InvalidRequest
 from sim.core.rfq.rfqs import Party
@@ -15,29 +21,15 @@ from sim.core.rfq.rfqs import Party
 _CASH_UNITS = 10**CASH_PLACES
 
 
-class NewRfq(Protocol):
-    """The fields that a request for quotes has on both hosts."""
-
-    qty_decimal: str
-    cash_order_qty: str
-    symbol: str
-    rest_remainder: bool | None
+NewRfq: TypeAlias = wire.CreateRFQRequest | retail_v1.CreateRfqRequest
+NewQuote: TypeAlias = wire.CreateQuoteRequest | retail_v1.CreateQuoteRequest
 
 
-class NewQuote(Protocol):
-    """The fields that a quote has on both hosts."""
-
-    rfq_id: str
-    buy_price: str
-    sell_price: str
-    rest_remainder: bool | None
-    post_only: bool
-
-
-def create_rfq(exchange: Exchange, party: Party, request: NewRfq) -> wire.CreateRFQResponse:
+@handles("RFQAPI.CreateRFQ", "RetailRfqsAPI.CreateRfq")
+def create_rfq(exchange: Exchange, caller: Caller, request: NewRfq) -> wire.CreateRFQResponse:
     """Ask for quotes on a combo, for a quantity or for dollars."""
-    if not request.symbol:
-        raise InvalidRequest("symbol is required", rule="L13", remedy="send the id of a combo")
+    party = _party(caller, request)
+    require(request.symbol, "symbol", rule="L13", remedy="send the id of a combo")
     if exchange.combos.get(request.symbol) is None:
         raise InvalidRequest("symbol: no such combo", rule="L13", remedy="POST /v1/combos first")
     rest_remainder = _required(request.rest_remainder)
@@ -58,10 +50,13 @@ def create_rfq(exchange: Exchange, party: Party, request: NewRfq) -> wire.Create
     return wire.CreateRFQResponse(rfq_id=rfq.id)
 
 
-def create_quote(
-    exchange: Exchange, party: Party, request: NewQuote, *, keep_id: bool
-) -> wire.CreateQuoteResponse:
-    """Quote on somebody's request, on one side or both, or replace the quote."""
+@handles("RFQAPI.CreateQuote", "RetailRfqsAPI.CreateQuote")
+def create_quote(exchange: Exchange, caller: Caller, request: NewQuote) -> wire.CreateQuoteResponse:
+    """Quote on somebody's request, on one side or both, or replace the quote.
+
+    On the exchange API a quote that replaces another keeps its id.
+    """
+    party = _party(caller, request)
     scale = exchange.instruments.require(exchange.rfqs.rfq(request.rfq_id).symbol).price_scale
     quote = exchange.rfqs.quote(
         party,
@@ -70,44 +65,60 @@ def create_quote(
         sell_price=_price("sellPrice", request.sell_price, scale),
         rest_remainder=_required(request.rest_remainder),
         post_only=request.post_only,
-        keep_id=keep_id,
+        keep_id=party.channel is Channel.EXCHANGE,
     )
     return wire.CreateQuoteResponse(quote_id=quote.id)
 
 
+@handles("RFQAPI.DeleteRFQ", "RetailRfqsAPI.DeleteRfq")
 def delete_rfq(
-    exchange: Exchange, account: str, request: wire.DeleteRFQRequest
+    exchange: Exchange, caller: Caller, request: wire.DeleteRFQRequest
 ) -> wire.DeleteRFQResponse:
     """Close one's own request."""
-    exchange.rfqs.withdraw(account, request.rfq_id)
+    exchange.rfqs.withdraw(own_account(caller), request.rfq_id)
     return wire.DeleteRFQResponse()
 
 
+@handles("RFQAPI.DeleteQuote", "RetailRfqsAPI.DeleteQuote")
 def delete_quote(
-    exchange: Exchange, account: str, request: wire.DeleteQuoteRequest
+    exchange: Exchange, caller: Caller, request: wire.DeleteQuoteRequest
 ) -> wire.DeleteQuoteResponse:
     """Delete one's own quote, or decline it after it was accepted."""
-    exchange.rfqs.delete_quote(account, request.quote_id, request.rfq_id)
+    exchange.rfqs.delete_quote(own_account(caller), request.quote_id, request.rfq_id)
     return wire.DeleteQuoteResponse()
 
 
+@handles("RFQAPI.AcceptQuote", "RetailRfqsAPI.AcceptQuote")
 def accept_quote(
-    exchange: Exchange, account: str, request: wire.AcceptQuoteRequest
+    exchange: Exchange, caller: Caller, request: wire.AcceptQuoteRequest
 ) -> wire.AcceptQuoteResponse:
     """Accept a side of a quote. Its maker then has some time to confirm it."""
-    side = SIDES.get(request.accepted_side)
+    account, side = own_account(caller), SIDES.get(request.accepted_side)
     if side is None:
         raise InvalidRequest("acceptedSide must be SIDE_BUY or SIDE_SELL", rule="L13")
     exchange.rfqs.accept(account, request.quote_id, side, request.rfq_id)
     return wire.AcceptQuoteResponse()
 
 
+@handles("RFQAPI.ConfirmQuote", "RetailRfqsAPI.ConfirmQuote")
 def confirm_quote(
-    exchange: Exchange, account: str, request: wire.ConfirmQuoteRequest
+    exchange: Exchange, caller: Caller, request: wire.ConfirmQuoteRequest
 ) -> wire.ConfirmQuoteResponse:
     """Confirm one's own accepted quote. Its orders are then entered."""
-    exchange.rfqs.confirm(account, request.quote_id, request.rfq_id)
+    exchange.rfqs.confirm(own_account(caller), request.quote_id, request.rfq_id)
     return wire.ConfirmQuoteResponse()
+
+
+def _party(caller: Caller, request: NewRfq | NewQuote) -> Party:
+    """Return the requester or quoter of a call.
+
+    Unlike elsewhere, the exchange API requires the participant's `account` (§5.1).
+    """
+    if isinstance(request, retail_v1.CreateRfqRequest | retail_v1.CreateQuoteRequest):
+        return Party(own_account(caller), caller.participant or "", Channel.RETAIL)
+    require(request.account, "account", rule="L13", remedy="send the participant's account")
+    account = trading_account(caller, request.account)
+    return Party(account, caller.participant or "", Channel.EXCHANGE)
 
 
 def _required(rest_remainder: bool | None) -> bool:

@@ -5,33 +5,25 @@ fields, so one frame serves both. A book is encoded once per version and set of 
 until it changes, so that refreshes and snapshots of a quiet book are cheap.
 
 A dormant instrument, one to which nothing has happened, has no book, and its frame shows an empty
-one. A stream that follows everything gets these frames from `_dormant_frames`, which encodes an
-empty book once for all symbols with the same state and scales.
+one. A stream that follows everything gets thousands of these, which are not kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from sim.api.rendering.exchange_books import book_message, empty_book_message
+from sim.api.pipeline.pipeline import AdmittedSubscription
+from sim.api.rendering.exchange_books import book_message
 from sim.api.rendering.retention import retained_stats
 from sim.api.streams.feed import Feed, FeedContext, FeedStream, Followers, FollowersByKey
 from sim.api.streams.limits import MARKET_DATA_DEPTH
-from sim.api.streams.shared_frames import encoded, nesting, part
-from sim.contract.messages.exchange_v1 import (
-    CreateMarketDataSubscriptionResponse,
-    Heartbeat,
-    MarketDataUpdate,
-)
-from sim.core.lifecycle.states import DATA_STATES, OVER_STATES
+from sim.api.streams.shared_frames import part
+from sim.contract.messages.exchange_v1 import CreateMarketDataSubscriptionResponse, Heartbeat
+from sim.core.lifecycle.states import DATA_STATES
 from sim.core.matching.book import Book
-from sim.core.model.enums import InstrumentState
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import Instant
-
-if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 
 class BookOptions(NamedTuple):
@@ -64,8 +56,6 @@ class BookStream(FeedStream):
     empty. Otherwise `symbols` is an ordered set. `configured` says whether the first client frame
     of a bidirectional stream has set the options.
     """
-
-    __slots__ = ("configured", "everything", "last_received", "options", "snapshot_only", "symbols")
 
     def __init__(self, feed: Feed[BookStream], admitted: AdmittedSubscription) -> None:
         super().__init__(feed, admitted)
@@ -165,13 +155,12 @@ class Books:
 
     def send_current(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Send the current books of symbols, except unopened and ended ones (§3.1)."""
-        dormant = self._dormant_frames(stream)
+        is_materialised = self._exchange.trading.lifecycle.is_materialised
         for symbol in symbols:
-            frame = dormant.get(symbol)
-            if frame is None and self._has_data(symbol):
-                frame = self._frame(symbol, stream.options)
-            if frame:
-                self._context.outbox.send(stream, frame)
+            if self._has_data(symbol):
+                kept = not stream.everything or is_materialised(symbol)
+                encode = self._frame if kept else self._encode
+                self._context.outbox.send(stream, encode(symbol, stream.options))
 
     def snapshot(self, stream: BookStream, symbols: Iterable[str]) -> list[bytes]:
         """Return the current books of symbols, as `send_current` sends them.
@@ -179,45 +168,14 @@ class Books:
         The call is not part of an input, so it does not add to the cache of encoded books.
         """
         frames = []
-        dormant = self._dormant_frames(stream)
-        for symbol in symbols:
-            frame = dormant.get(symbol)
-            if frame is None and self._has_data(symbol):
-                version, by_options = self._encoded.get(symbol, (None, {}))
-                if version == self._version(symbol):
-                    frame = by_options.get(stream.options)
-                frame = frame or self._encode(symbol, stream.options)
-            if frame:
-                frames.append(frame)
+        for symbol in filter(self._has_data, symbols):
+            version, by_options = self._encoded.get(symbol, (None, {}))
+            frame = by_options.get(stream.options) if version == self._version(symbol) else None
+            frames.append(frame or self._encode(symbol, stream.options))
         return frames
 
     def _has_data(self, symbol: str) -> bool:
         return self._exchange.trading.state(symbol) in DATA_STATES
-
-    def _dormant_frames(self, stream: BookStream) -> dict[str, bytes]:
-        """Return the frames of dormant instruments for a stream that follows everything.
-
-        b"" means that the book is not sent.
-        """
-        if not stream.everything:
-            return {}
-        exchange, now = self._exchange, self._context.now
-        lifecycle = exchange.trading.lifecycle
-        encoded_books: dict[tuple[InstrumentState, int, int], bytes] = {}
-        frames: dict[str, bytes] = {}
-        states = exchange.instruments.dormant.states(lifecycle.followed_to)
-        for symbol, scheduled_state, price_scale, qty_scale in states:
-            if lifecycle.is_materialised(symbol) or scheduled_state in OVER_STATES:
-                continue  # its game was over at the start: it has settled or will
-            key = scheduled_state, price_scale, qty_scale
-            book = encoded_books.get(key)
-            if book is None:
-                state, book = lifecycle.unless_suspended(scheduled_state), b""
-                if state in DATA_STATES:
-                    book = encoded(empty_book_message(state, now, price_scale, qty_scale))
-                encoded_books[key] = book
-            frames[symbol] = _in_response(_symbol(symbol.encode()) + book) if book else b""
-        return frames
 
     def publish(self, symbol: str, *, include_everything: bool = True) -> None:
         """Send a book to its subscribers.
@@ -276,10 +234,6 @@ class Books:
             yield from groups.items()
         if include_everything:
             yield from self._everything.items()
-
-
-_in_response = nesting(CreateMarketDataSubscriptionResponse, "update")
-_symbol = nesting(MarketDataUpdate, "symbol")
 
 
 def heartbeat() -> bytes:

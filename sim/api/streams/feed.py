@@ -9,10 +9,12 @@ not the feed, limits how many streams a client may have.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
+from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.inputs import Close, Effect, Send
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.streams.limits import BATCH
 from sim.core.catalogue.assumption import Assumption
 from sim.core.exchange import Exchange
@@ -22,10 +24,6 @@ from sim.core.model.refusals import Code
 from sim.core.model.why import Why
 from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer, TimerHandlers
-
-if TYPE_CHECKING:
-    from sim.api.pipeline.authentication import Caller
-    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 # Close codes of WebSockets for gRPC status codes; 1000 for any other status.
 _WEB_SOCKET_CODES = {
@@ -48,21 +46,6 @@ class FeedStream:
     | skips | whether a slow reader loses its backlog instead of the stream |
     """
 
-    __slots__ = (
-        "caller",
-        "feed",
-        "heartbeat_due",
-        "id",
-        "last_sent",
-        "opened_in",
-        "operation",
-        "rpc",
-        "sent",
-        "session",
-        "since",
-        "skips",
-    )
-
     def __init__(self, feed: Feed[Any], admitted: AdmittedSubscription) -> None:
         self.feed = feed
         self.caller: Caller = admitted.caller
@@ -81,8 +64,6 @@ class FeedStream:
 class KeyedStream(FeedStream):
     """A stream that follows keys. `pending` holds its encoded rows of the current input."""
 
-    __slots__ = ("keys", "pending")
-
     def __init__(
         self, feed: Feed[Any], admitted: AdmittedSubscription, keys: Iterable[str]
     ) -> None:
@@ -91,8 +72,15 @@ class KeyedStream(FeedStream):
         self.pending: list[bytes] = []
 
 
+class FilteredStream(KeyedStream):
+    """A stream whose `symbols` filter unless empty."""
+
+    symbols: frozenset[str]
+
+
 S = TypeVar("S", bound=FeedStream)
 KS = TypeVar("KS", bound=KeyedStream)
+FS = TypeVar("FS", bound=FilteredStream)
 K = TypeVar("K")
 R = TypeVar("R")
 SNAPSHOT_SENT = Why("S11")  # the end of a stream that asked for a snapshot only
@@ -101,8 +89,6 @@ EventReaders: TypeAlias = Mapping[type[Event], Callable[[Any], None]]
 
 class Outbox:
     """Collects the effects of streams in the order in which they leave."""
-
-    __slots__ = ("_ctx", "effects")
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -137,8 +123,6 @@ class Outbox:
 class FeedContext:
     """What feeds have access to: the exchange, the outbox, and `end`, which ends a stream."""
 
-    __slots__ = ("end", "exchange", "outbox")
-
     def __init__(
         self, exchange: Exchange, outbox: Outbox, end: Callable[[FeedStream, int, str, Why], None]
     ) -> None:
@@ -158,8 +142,6 @@ class FeedContext:
 
 class SingleTimer:
     """A timer of one kind that is pending at most once."""
-
-    __slots__ = ("_context", "_due", "_kind", "_seq")
 
     def __init__(self, context: FeedContext, kind: str) -> None:
         self._context = context
@@ -264,47 +246,18 @@ Followers: TypeAlias = dict[int, S]
 """Streams that follow the same key, by id, in order of subscribing."""
 
 
-class FollowersByKey(Generic[K, S]):
+class FollowersByKey(dict[K, Followers[S]]):
     """Subscribers by the key they follow. A key without subscribers uses no memory."""
-
-    __slots__ = ("_by_key",)
-
-    def __init__(self) -> None:
-        self._by_key: dict[K, Followers[S]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._by_key)
-
-    def __contains__(self, key: K) -> bool:
-        return key in self._by_key
-
-    def __iter__(self) -> Iterator[K]:
-        return iter(self._by_key)
-
-    def __getitem__(self, key: K) -> Followers[S]:
-        return self._by_key[key]
-
-    def get(self, key: K) -> Followers[S] | None:
-        """Return the subscribers of a key; None if there are none."""
-        return self._by_key.get(key)
-
-    def items(self) -> Iterable[tuple[K, Followers[S]]]:
-        """Return the keys with their subscribers."""
-        return self._by_key.items()
 
     def join(self, key: K, stream: S) -> None:
         """Make a stream follow a key."""
-        followers = self._by_key.get(key)
-        if followers is None:
-            followers = self._by_key[key] = {}
-        followers[stream.id] = stream
+        self.setdefault(key, {})[stream.id] = stream
 
     def leave(self, key: K, stream: S) -> None:
         """Make a stream stop following a key."""
-        followers = self._by_key[key]
-        del followers[stream.id]
-        if not followers:
-            del self._by_key[key]
+        del self[key][stream.id]
+        if not self[key]:
+            del self[key]
 
 
 class KeyedFeed(Feed[KS]):
@@ -343,6 +296,11 @@ class KeyedFeed(Feed[KS]):
 
     def send_gathered(self, streams: Iterable[KS]) -> None:
         """Send the pending rows of streams. Feeds that gather rows implement it."""
+
+
+def following(streams: Iterable[FS], symbol: str) -> list[FS]:
+    """Return the streams that follow a symbol: their `symbols` name it, or are empty."""
+    return [stream for stream in streams if not stream.symbols or symbol in stream.symbols]
 
 
 def pages(rows: Sequence[R], size: int = BATCH) -> list[Sequence[R]]:

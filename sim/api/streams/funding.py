@@ -8,10 +8,11 @@ stream sends only new changes.
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from sim.api.exchange.funding import funding_accounts
 from sim.api.exchange.funding_transactions import transaction_message
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.streams.feed import Feed, FeedContext, FeedStream, SingleTimer, pages
 from sim.api.streams.shared_frames import encoded
 from sim.contract.messages import exchange_v1 as wire
@@ -19,9 +20,6 @@ from sim.core.catalogue.assumptions import FUNDING_POLL
 from sim.core.model.funding_records import FundingChange
 from sim.core.model.refusals import PermissionDenied
 from sim.kernel.timers import Timer, TimerHandlers
-
-if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 POLL_TIMER = "stream.funding"
 
@@ -31,8 +29,6 @@ class FundingStream(FeedStream):
 
     `accounts` and `types` filter unless empty.
     """
-
-    __slots__ = ("accounts", "position", "types")
 
     def __init__(
         self, feed: Feed[FundingStream], admitted: AdmittedSubscription, position: int

@@ -52,9 +52,11 @@ No stream is part of a saved state: time travel ends all of them and cancels the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.inputs import Effect, Outcome, OutcomeHandlers
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.streams import saved_streams
 from sim.api.streams.drop_copy import DropCopyFeed, TradeCaptureFeed
 from sim.api.streams.feed import Feed, FeedContext, FeedStream, Outbox
@@ -85,10 +87,6 @@ from sim.core.model.refusals import Code, NotBuilt, NotFound, RateLimited, Strea
 from sim.core.model.why import Why, because
 from sim.kernel.instants import NS_PER_S, format_instant
 from sim.kernel.timers import Timer, merge_owners
-
-if TYPE_CHECKING:
-    from sim.api.pipeline.authentication import Caller
-    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 _FRAMES = ("stream_frames",)
 _MAINTENANCE = Why("W5")

@@ -7,8 +7,8 @@ ignores one in a request. Frames carry no settlement results.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.rendering.exchange_instruments import current_instrument_message, instrument_message
 from sim.api.streams.feed import EventReaders, Feed, KeyedFeed, KeyedStream, pages
 from sim.api.streams.shared_frames import part
@@ -20,17 +20,12 @@ from sim.core.model.events import DormantInstrumentsMoved, InstrumentListed, Sta
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import Instant
 
-if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import AdmittedSubscription
-
 # The key of streams that follow every instrument; other keys are symbols.
 _EVERY = ""
 
 
 class InstrumentStream(KeyedStream):
     """A subscription to instruments. One that names none follows all of them."""
-
-    __slots__ = ()
 
     def __init__(self, feed: Feed[InstrumentStream], admitted: AdmittedSubscription) -> None:
         request = admitted.request

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from sim.api.exchange.ledgers import FLOOR, SUPPRESSED, public_types
 from sim.api.pipeline.account_access import ledger_account
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.rendering.exchange_positions import ledger_entry_message
 from sim.api.streams.feed import EventReaders, Feed, KeyedFeed, KeyedStream
 from sim.api.streams.limits import BATCH
@@ -19,9 +19,6 @@ from sim.api.streams.shared_frames import encoded, nesting
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.events import CashMoved
 from sim.core.model.quantities import CURRENCY
-
-if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 _in_entries = nesting(wire.CreateBalanceLedgerSubscriptionResponse, "entries")
 
@@ -31,8 +28,6 @@ class LedgerStream(KeyedStream):
 
     `types` filters unless empty. A stream for a currency that nobody holds is `mute`.
     """
-
-    __slots__ = ("mute", "replay_from", "types")
 
     def __init__(
         self, feed: Feed[LedgerStream], admitted: AdmittedSubscription, account: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from sim.api.codecs.codecs import BadInput, protobuf_decoder
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.streams import limits
 from sim.api.streams.book_subscriptions import Books, BookStream, heartbeat
 from sim.api.streams.feed import SNAPSHOT_SENT, EventReaders, Feed, FeedContext, SingleTimer
@@ -33,9 +34,6 @@ from sim.core.model.refusals import Code, InvalidRequest, Refusal
 from sim.core.model.why import Why, because
 from sim.kernel.instants import format_span
 from sim.kernel.timers import Timer, TimerHandlers
-
-if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 _ClientFrame = wire.BiDirectionalStreamMarketDataRequest
 _Reply = wire.BiDirectionalStreamMarketDataResponse

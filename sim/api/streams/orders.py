@@ -7,9 +7,9 @@ all streams; each stream adds its session id and the sending time.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from sim.api.pipeline.account_access import visible_accounts
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.rendering.exchange_orders import (
     cancel_reject_message,
     execution_message,
@@ -19,9 +19,10 @@ from sim.api.streams.feed import (
     SNAPSHOT_SENT,
     EventReaders,
     Feed,
+    FilteredStream,
     Followers,
     KeyedFeed,
-    KeyedStream,
+    following,
     pages,
 )
 from sim.api.streams.shared_frames import encoded, nesting, part
@@ -29,22 +30,17 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.events import CancelRejected, Executed
 from sim.core.model.refusals import Code
 
-if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import AdmittedSubscription
-
 _Response = wire.CreateOrderSubscriptionResponse
 _in_update = nesting(_Response, "update")
 _in_executions = nesting(wire.CreateOrderSubscriptionResponse_Update, "executions")
 _in_cancel_reject = nesting(wire.CreateOrderSubscriptionResponse_Update, "cancel_reject")
 
 
-class OrderStream(KeyedStream):
+class OrderStream(FilteredStream):
     """A subscription to the orders of accounts. `symbols` filters unless empty.
 
     `signature` is the encoded session id.
     """
-
-    __slots__ = ("session_id", "signature", "snapshot_only", "symbols")
 
     def __init__(self, feed: Feed[OrderStream], admitted: AdmittedSubscription) -> None:
         request: wire.CreateOrderSubscriptionRequest = admitted.request
@@ -102,10 +98,7 @@ class OrderFeed(KeyedFeed[OrderStream]):
             self.flush()
 
     def _gather(self, followers: Followers[OrderStream], symbol: str, update: bytes) -> None:
-        streams = followers.values()
-        self.gather(
-            [stream for stream in streams if not stream.symbols or symbol in stream.symbols], update
-        )
+        self.gather(following(followers.values(), symbol), update)
 
     def send_gathered(self, streams: Iterable[OrderStream]) -> None:
         stamp = self._stamp()

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from sim.api.pipeline.account_access import visible_accounts
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.rendering.exchange_positions import position_message
 from sim.api.streams.feed import EventReaders, FeedContext, KeyedFeed, KeyedStream, pages
 from sim.api.streams.resumable import ReplayFeed, ReplayStream
@@ -22,9 +23,6 @@ from sim.core.accounts.positions import Position, position_after
 from sim.core.catalogue.assumptions import POSITION_CHANGE_SNAPSHOT
 from sim.core.model.events import PositionChanged, Settled, StateChanged
 from sim.kernel.instants import Instant
-
-if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import AdmittedSubscription
 
 
 class PositionChangeFeed(ReplayFeed[PositionChanged]):

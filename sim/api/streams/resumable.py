@@ -11,9 +11,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
-from sim.api.streams.feed import Feed, FeedContext, KeyedFeed, KeyedStream
+from sim.api.pipeline.pipeline import AdmittedSubscription
+from sim.api.streams.feed import Feed, FeedContext, FilteredStream, KeyedFeed, following
 from sim.api.streams.limits import BATCH
 from sim.api.streams.resume_tokens import ResumePoint, ResumeTokens, binding_of
 from sim.api.streams.shared_frames import nesting
@@ -23,19 +24,14 @@ from sim.core.model.refusals import InvalidRequest, PermissionDenied
 from sim.core.model.why import Why
 from sim.kernel.instants import Instant
 
-if TYPE_CHECKING:
-    from sim.api.pipeline.pipeline import AdmittedSubscription
-
 R = TypeVar("R")
 
 
 _RESUMED = Why("S2")
 
 
-class ReplayStream(KeyedStream):
+class ReplayStream(FilteredStream):
     """A resumable subscription of a firm. The replay starts after `after`; None for no replay."""
-
-    __slots__ = ("after", "binding", "firm", "symbols")
 
     def __init__(self, feed: Feed[ReplayStream], admitted: AdmittedSubscription, firm: str) -> None:
         super().__init__(feed, admitted, [firm])
@@ -150,12 +146,7 @@ class ReplayFeed(KeyedFeed[ReplayStream], Generic[R]):
         followers = self._followers.get(firm)
         if followers is None:
             return
-        symbol = self.symbol_of(row)
-        streams = [
-            stream
-            for stream in followers.values()
-            if not stream.symbols or symbol in stream.symbols
-        ]
+        streams = following(followers.values(), self.symbol_of(row))
         if streams:
             self.gather(streams, self._in_rows(self.encode(firm, row)))
 

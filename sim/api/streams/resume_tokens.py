@@ -36,8 +36,6 @@ class ResumePoint(NamedTuple):
 class ResumeTokens:
     """Issues and reads the tokens of one environment. `key` is 32 secret bytes."""
 
-    __slots__ = ("_mask_key", "_tag_key")
-
     def __init__(self, key: bytes) -> None:
         self._tag_key = blake2b(b"tag", digest_size=32, key=key).digest()
         self._mask_key = blake2b(b"mask", digest_size=32, key=key).digest()

@@ -12,9 +12,9 @@ from sim.api.codecs.codecs import json_encoder
 from sim.api.retail.balances import FundsInUse, balance_change, balance_message, funds_in_use
 from sim.api.retail.messages import retail_execution, retail_order
 from sim.api.retail.positions import holdings_around, position_entry_type, position_message
-from sim.api.rfq.events import change_frame, concerns, trade_frame
 from sim.api.streams.feed import EventReaders, FeedContext, pages
 from sim.api.streams.limits import ORDERS_PER_FRAME
+from sim.api.streams.rfq_events import change_frame, concerns, trade_frame
 from sim.api.streams.websocket_feed import Socket, SocketFeed, Subscription
 from sim.contract.messages import Message
 from sim.contract.messages import retail_v1 as wire

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from enum import IntEnum
+from typing import Any, ClassVar, Generic, TypeVar
 
 from sim.api.codecs.codecs import BadInput, Dialect, dialect_at, json_decoder, parse_object
+from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.pipeline.replies import wire_switches
 from sim.api.streams import limits
 from sim.api.streams.feed import Feed, FeedContext, FeedStream, FollowersByKey
@@ -26,14 +28,9 @@ from sim.api.streams.shared_frames import (
     unsubscribed_frame,
 )
 from sim.contract.messages import Message
+from sim.contract.messages.retail_v1 import MarketsSubscribe, PrivateSubscribe
 from sim.core.model.refusals import cut
 from sim.core.model.why import Why
-
-if TYPE_CHECKING:
-    from enum import IntEnum
-
-    from sim.api.pipeline.pipeline import AdmittedSubscription
-    from sim.contract.messages.retail_v1 import MarketsSubscribe, PrivateSubscribe
 
 T = TypeVar("T")
 
@@ -55,8 +52,6 @@ class Subscription:
     `claims` are pairs of type and slug, which no other subscription of the socket may have.
     """
 
-    __slots__ = ("claims", "head", "request_id", "topics")
-
     def __init__(self, request_id: str, head: bytes) -> None:
         self.request_id = request_id
         self.head = head
@@ -66,8 +61,6 @@ class Subscription:
 
 class Socket(FeedStream):
     """One WebSocket, with its subscriptions by request id and the claims of all of them."""
-
-    __slots__ = ("account", "claims", "subscriptions")
 
     def __init__(self, feed: Feed[Socket], admitted: AdmittedSubscription) -> None:
         super().__init__(feed, admitted)

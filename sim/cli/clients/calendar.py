@@ -20,32 +20,23 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from sim.cli.arguments import (
-    FAILED,
-    add_flag,
-    add_option,
-    add_path,
-    add_text,
-    check_writable,
-    clock_mode,
-    ordinal,
-)
+from sim.cli.arguments import FAILED, Options, check_writable, clock_mode, from_options, ordinal
 from sim.cli.json_output import add_json, give_json, text_output
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     served = "what each exchange serves: bundled name or file"
-    add_text(parser, "--scenario", "SCENARIO", served, default="quickstart")
+    parser.add_text("--scenario", "SCENARIO", served, default="quickstart")
     out = "keep the journal and the output of each run here (default: calendar)"
-    add_option(parser, "--out", out, metavar="DIR", type=Path, default=Path("calendar"))
+    parser.add_option("--out", out, metavar="DIR", type=Path, default=Path("calendar"))
     clock = "the clock of each exchange (default: paced)"
-    add_text(parser, "--clock", "MODE", clock, default="paced", type=clock_mode)
+    parser.add_text("--clock", "MODE", clock, default="paced", type=clock_mode)
     limit = "stop a run after N seconds and count it as failed (default: 120)"
-    add_option(parser, "--seconds", limit, metavar="N", type=ordinal, default=120)
+    parser.add_option("--seconds", limit, metavar="N", type=ordinal, default=120)
     bisect = "search by bisection; assumes that a broken test stays broken"
-    add_flag(parser, "--bisect", bisect)
-    add_flag(parser, "--list", "list the dates and what changes on each")
-    add_path(parser, "--junit", "FILE", "also write JUnit XML, one case per test")
+    parser.add_flag("--bisect", bisect)
+    parser.add_flag("--list", "list the dates and what changes on each")
+    parser.add_path("--junit", "FILE", "also write JUnit XML, one case per test")
     add_json(parser, "the calendar")
 
 
@@ -68,14 +59,8 @@ def run(args: argparse.Namespace) -> int:
             print(date.day, *(f"  {change}" for change in changes), sep="\n", file=out)
         return 0
     check_writable((args.junit,), (args.out,))
-    plan = dated_runs.CalendarPlan(
-        command=args.rest,
-        scenario=args.scenario,
-        folder=args.out,
-        clock=args.clock,
-        limit_s=args.seconds,
-        bisect=args.bisect,
-    )
+    options = {"command": args.rest, "folder": args.out, "limit_s": args.seconds}
+    plan = from_options(dated_runs.CalendarPlan, args, **options)
     calendar = dated_runs.calendar(plan)
     give_json(args, calendar.document())
     dated_runs.write(calendar, args.out, out)

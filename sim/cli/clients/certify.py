@@ -20,35 +20,25 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from sim.cli.arguments import (
-    DIVERGED,
-    FAILED,
-    add_flag,
-    add_option,
-    add_path,
-    add_text,
-    check_writable,
-    clock_mode,
-    ordinal,
-)
+from sim.cli.arguments import DIVERGED, FAILED, Options, check_writable, clock_mode, ordinal
 from sim.cli.json_output import add_json, give_json, text_output
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     profile = "the profile, by name, or by name and version"
-    add_text(parser, "--profile", "NAME", profile, default="partner")
+    parser.add_text("--profile", "NAME", profile, default="partner")
     out = "write report.json, junit.xml, index.html, badge.svg and bundle.zip here"
-    add_option(parser, "--out", out, metavar="DIR", type=Path, default=Path("certified"))
+    parser.add_option("--out", out, metavar="DIR", type=Path, default=Path("certified"))
     clock = (
         "the clock of each exchange (default: paced, so that the client's pauses count as waiting)"
     )
-    add_text(parser, "--clock", "MODE", clock, default="paced", type=clock_mode)
+    parser.add_text("--clock", "MODE", clock, default="paced", type=clock_mode)
     limit = (
         "stop after N minutes; the report names the legs that did not run (default: the profile's)"
     )
-    add_option(parser, "--minutes", limit, metavar="N", type=ordinal, default=None)
-    add_path(parser, "--check", "BUNDLE", "replay a bundle, judge it again, and compare")
-    add_flag(parser, "--list", "list the legs and items of the profile")
+    parser.add_option("--minutes", limit, metavar="N", type=ordinal, default=None)
+    parser.add_path("--check", "BUNDLE", "replay a bundle, judge it again, and compare")
+    parser.add_flag("--list", "list the legs and items of the profile")
     add_json(parser, "the report")
 
 
@@ -67,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         return _check(args)
     profile = load_profile(args.profile)
     if args.list:
-        from sim.testing.certify.listing import listing, print_listing
+        from sim.testing.certify.report import listing, print_listing
 
         give_json(args, listing(profile))
         print_listing(profile, out)

@@ -15,28 +15,19 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from sim.cli.arguments import (
-    FAILED,
-    JOURNAL,
-    add_flag,
-    add_instant,
-    add_list,
-    add_path,
-    add_text,
-    check_writable,
-)
+from sim.cli.arguments import FAILED, JOURNAL, Options, check_writable
 from sim.cli.json_output import add_json, give_json, text_output
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument("journal", metavar="JOURNAL", nargs="?", help=JOURNAL)
-    add_flag(parser, "--list", "list the rules")
+    parser.add_flag("--list", "list the rules")
     caller = "check only this firm, participant or address, as the request log names it"
-    add_text(parser, "--caller", "NAME", caller)
-    add_list(parser, "--rule", "NAME", "check only this rule; repeatable")
-    add_instant(parser, "--until", "check the run up to this instant")
+    parser.add_text("--caller", "NAME", caller)
+    parser.add_list("--rule", "NAME", "check only this rule; repeatable")
+    parser.add_instant("--until", "check the run up to this instant")
     add_json(parser, "the report, as the control plane answers it,")
-    add_path(parser, "--junit", "FILE", "also write JUnit XML, one case per rule")
+    parser.add_path("--junit", "FILE", "also write JUnit XML, one case per rule")
 
 
 def problems(args: argparse.Namespace) -> Iterator[str]:

@@ -13,11 +13,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from sim.cli.arguments import FAILED, JOURNAL, check_regular_files
+from sim.cli.arguments import FAILED, JOURNAL, Options, check_regular_files
 from sim.cli.json_output import add_json, give_json, text_output
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument("journals", nargs=2, metavar="JOURNAL", help=JOURNAL)
     add_json(parser, "the comparison")
 

@@ -19,18 +19,18 @@ from __future__ import annotations
 
 import argparse
 
-from sim.cli.arguments import JOURNAL, add_instant
+from sim.cli.arguments import JOURNAL, Options
 from sim.cli.json_output import add_json, give_json, text_output
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument("journal", metavar="JOURNAL", help=JOURNAL)
     subject = (
         "a request id, an order id, stream/7, firms/…, a symbol, kyc/EXTERNAL_ID,"
         " webhook/EVENT_ID or fault/f1"
     )
     parser.add_argument("subject", metavar="SUBJECT", nargs="?", default="", help=subject)
-    add_instant(parser, "--until", "explain the state at this instant")
+    parser.add_instant("--until", "explain the state at this instant")
     add_json(parser, "the explanation, as the control plane answers it,")
 
 

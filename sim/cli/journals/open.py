@@ -10,25 +10,16 @@ example:
 from __future__ import annotations
 
 import argparse
-import sys
 
-from sim.cli.arguments import (
-    COULD_NOT_LISTEN,
-    DEFAULT_BASE,
-    JOURNAL,
-    add_flag,
-    add_option,
-    add_path,
-    port_base,
-)
+from sim.cli.arguments import DEFAULT_BASE, JOURNAL, Options, port_base
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument("journal", metavar="JOURNAL", help=JOURNAL)
     ports = f"use the ports that `sim serve` would (default {DEFAULT_BASE}); 0 takes free ones"
-    add_option(parser, "--port-base", ports, type=port_base, default=DEFAULT_BASE, metavar="N")
-    add_path(parser, "--ready-file", "PATH", "write the addresses as JSON once they answer")
-    add_flag(parser, "--open", "open the control room in a browser")
+    parser.add_option("--port-base", ports, type=port_base, default=DEFAULT_BASE, metavar="N")
+    parser.add_path("--ready-file", "PATH", "write the addresses as JSON once they answer")
+    parser.add_flag("--open", "open the control room in a browser")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,18 +27,13 @@ def run(args: argparse.Namespace) -> int:
 
     from sim.read.history.recorded import RecordedRun
     from sim.read.replay import Divergence
-    from sim.server.listeners import CouldNotListen
     from sim.server.logs import set_up_logging
-    from sim.server.opened import DIVERGED, OpenOptions, open_run
+    from sim.server.opened import OpenOptions, open_run
 
     set_up_logging("text")
     options = OpenOptions(args.port_base, args.ready_file, args.open)
     try:
         return open_run(RecordedRun(Path(args.journal)), options)
-    except CouldNotListen as error:
-        print(f"sim: {error}", file=sys.stderr)
-        return COULD_NOT_LISTEN
     except Divergence as difference:
         difference.path = args.journal
-        print(*difference.lines(), sep="\n", file=sys.stderr)
-        return DIVERGED
+        raise

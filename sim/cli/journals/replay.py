@@ -13,7 +13,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sim.cli.arguments import DIVERGED, JOURNAL, add_flag, add_instant, add_option, count
+from sim.cli.arguments import DIVERGED, JOURNAL, Options, count
 from sim.cli.json_output import add_json, give_json, text_output
 from sim.cli.listening import add_listening, listen, listening_problems
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from sim.run.simulation import Simulation
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument("journal", metavar="JOURNAL", help=JOURNAL)
     until = "stop at this instant, within a recorded move of the clock if necessary"
-    add_instant(parser, "--until", until)
+    parser.add_instant("--until", until)
     seq = "then rewind to the state right after this input"
-    add_option(parser, "--seq", seq, type=count, metavar="N")
-    add_flag(parser, "--serve", "then serve the exchange")
+    parser.add_option("--seq", seq, type=count, metavar="N")
+    parser.add_flag("--serve", "then serve the exchange")
     add_json(parser, "the verdict")
     add_listening(parser, default_clock="manual")
 

@@ -20,29 +20,21 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from sim.cli.arguments import (
-    DIVERGED,
-    JOURNAL,
-    add_option,
-    add_path,
-    add_text,
-    check_writable,
-    ordinal,
-)
+from sim.cli.arguments import DIVERGED, JOURNAL, Options, check_writable, ordinal
 from sim.cli.json_output import add_json, give_json, text_output
 
 _BEGINS = b"<!doctype html>"
 _LONG = 2_000  # inputs from which on a progress bar is shown
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument("journal", metavar="JOURNAL", help=JOURNAL)
-    add_path(parser, "--out", "FILE.html", "write the page there")
+    parser.add_path("--out", "FILE.html", "write the page there")
     last = "with --out: records and states of the last N inputs (default: 10000)"
-    add_option(parser, "--inputs", last, metavar="N", type=ordinal, default=None)
+    parser.add_option("--inputs", last, metavar="N", type=ordinal, default=None)
     account = "print the results of this account, named by itself or its user"
-    add_text(parser, "--account", "NAME", account)
-    add_path(parser, "--csv", "DIR", "with --account: write its tables as CSV to this folder")
+    parser.add_text("--account", "NAME", account)
+    parser.add_path("--csv", "DIR", "with --account: write its tables as CSV to this folder")
     add_json(parser, "with --account: its figures")
 
 

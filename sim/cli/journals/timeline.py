@@ -13,25 +13,25 @@ from __future__ import annotations
 import argparse
 import sys
 
-from sim.cli.arguments import JOURNAL, add_list, add_text, instant
+from sim.cli.arguments import JOURNAL, Options, instant
 from sim.cli.json_output import add_json, give_json, text_output
 
 KINDS = ("clock", "timer", "request", "stream", "frame", "step", "control", "webhook", "jump")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     parser.add_argument("journal", metavar="JOURNAL", help=JOURNAL)
     kinds = f"only rows of this kind, repeatable: {', '.join(KINDS)}"
-    add_list(parser, "--kind", "KIND", kinds, choices=KINDS)
-    add_text(parser, "--caller", "NAME", "only calls of this firm, participant or key")
-    add_text(parser, "--symbol", "SYMBOL", "only rows that name this instrument")
+    parser.add_list("--kind", "KIND", kinds, choices=KINDS)
+    parser.add_text("--caller", "NAME", "only calls of this firm, participant or key")
+    parser.add_text("--symbol", "SYMBOL", "only rows that name this instrument")
     since = "from this instant, or from the input of this number"
-    add_text(parser, "--since", "INSTANT|N", since, type=_since, default=0)
+    parser.add_text("--since", "INSTANT|N", since, type=_since, default=0)
     add_json(parser, "the rows")
 
 
 def run(args: argparse.Namespace) -> int:
-    from sim.read.timeline.printing import Selection, document, nothing_matches, timeline
+    from sim.read.timeline import Selection, document, nothing_matches, timeline
 
     selection = Selection(tuple(args.kind), args.caller, args.symbol, args.since)
     out = text_output(args)

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
-from sim.cli.arguments import USAGE
+from sim.cli.arguments import USAGE, Options
 from sim.kernel.release import RELEASE
 
 
@@ -44,7 +44,7 @@ class _Stop(Exception):
     """argparse cannot continue."""
 
 
-class Parser(argparse.ArgumentParser):
+class Parser(Options):
     """Notes mistakes, and refers to the help instead of listing all options.
 
     `added` are the arguments from the environment.

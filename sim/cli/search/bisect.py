@@ -23,19 +23,19 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from sim.cli.arguments import FAILED, add_option, add_text, check_regular_files, count
+from sim.cli.arguments import FAILED, Options, check_regular_files, count
 from sim.cli.json_output import add_json, give_json, text_output
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     journals = "one to search, or two to compare"
     parser.add_argument("journals", nargs="+", metavar="JOURNAL", help=journals)
     expect = "what should hold, as in a step's `expect` (default: the invariants)"
-    add_text(parser, "--expect", "YAML", expect)
+    parser.add_text("--expect", "YAML", expect)
     becomes = "find where it becomes false (default) or true"
-    add_option(parser, "--becomes", becomes, choices=("false", "true"), default="false")
+    parser.add_option("--becomes", becomes, choices=("false", "true"), default="false")
     every = "check after every N-th line first (default: about 5000 checks in all)"
-    add_option(parser, "--every", every, type=count, default=0, metavar="N")
+    parser.add_option("--every", every, type=count, default=0, metavar="N")
     add_json(parser, "what was found")
 
 

@@ -23,35 +23,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TextIO
 
-from sim.cli.arguments import (
-    FAILED,
-    INTERRUPTED,
-    USAGE,
-    add_jobs,
-    add_option,
-    add_params,
-    add_text,
-    count,
-    from_options,
-)
+from sim.cli.arguments import FAILED, INTERRUPTED, USAGE, Options, count, from_options
 from sim.cli.json_output import add_json, give_json, is_alone, text_output
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     sources = "scenarios; or files, folders and ids of tests, and pytest's own options after --"
     parser.add_argument("scenarios", nargs="+", metavar="SCENARIO|TESTS", help=sources)
     operations = "only operations that match, such as InsertOrder or 'RetailOrdersAPI.*'"
-    add_text(parser, "--operations", "NAME", operations, default="*")
+    parser.add_text("--operations", "NAME", operations, default="*")
     faults = "only faults that match: error, limited, lost, late, reset, hang, drop, ..."
-    add_text(parser, "--faults", "NAME", faults, default="*")
+    parser.add_text("--faults", "NAME", faults, default="*")
     most = "only the first N times that the run passes each point"
     number: dict[str, Any] = {"type": count, "default": 0, "metavar": "N"}
-    add_option(parser, "--max-occurrences", most, **number)
+    parser.add_option("--max-occurrences", most, **number)
     pairs = "then try up to N pairs of faults and other timings of each scenario or test"
-    add_option(parser, "--pairs", pairs, **number)
-    add_params(parser, "set a parameter of the scenario")
+    parser.add_option("--pairs", pairs, **number)
+    parser.add_params("set a parameter of the scenario")
     jobs = "number of processes, for scenarios (default: the machine's processors)"
-    add_jobs(parser, os.cpu_count() or 1, jobs)
+    parser.add_jobs(os.cpu_count() or 1, jobs)
     add_json(parser, "every trial")
 
 
@@ -62,9 +52,9 @@ def run(args: argparse.Namespace) -> int:
 
     out = text_output(args)
     request = from_options(ExploreRequest, args, params=dict(args.param))
-    outcomes = explore(request, out)
-    give_json(args, [outcome.document() for outcome in outcomes])
-    return 0 if all(outcome.survived for outcome in outcomes) else FAILED
+    trials = explore(request, out)
+    give_json(args, [it.document("scenario", {"failures": list(it.failures)}) for it in trials])
+    return 0 if all(trial.survived for trial in trials) else FAILED
 
 
 def _explore_tests(args: argparse.Namespace) -> int:

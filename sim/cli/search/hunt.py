@@ -21,16 +21,7 @@ from math import inf
 from pathlib import Path
 from time import monotonic
 
-from sim.cli.arguments import (
-    FAILED,
-    add_flag,
-    add_jobs,
-    add_option,
-    add_path,
-    add_text,
-    check_writable,
-    count,
-)
+from sim.cli.arguments import FAILED, Options, check_writable, count, from_options
 from sim.cli.json_output import add_json, give_json, text_output
 
 INPUTS = 20_000
@@ -48,35 +39,34 @@ def minutes_of(text: str) -> float:
     return minutes
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     help_ = "bundled name or YAML file (default: a small world with every feature)"
     parser.add_argument("scenario", nargs="?", default="", metavar="SCENARIO", help=help_)
     stop = "stop after N minutes of real time"
-    add_option(parser, "--minutes", stop, type=minutes_of, default=0.0, metavar="N")
+    parser.add_option("--minutes", stop, type=minutes_of, default=0.0, metavar="N")
     inputs = f"stop after N inputs (default: {INPUTS:,}, unless --minutes is given)"
-    add_option(parser, "--inputs", inputs, type=count, default=0, metavar="N")
+    parser.add_option("--inputs", inputs, type=count, default=0, metavar="N")
     seed = "seed of the hunt and of its runs (default: 1)"
-    add_option(parser, "--seed", seed, type=count, default=1, metavar="N")
+    parser.add_option("--seed", seed, type=count, default=1, metavar="N")
     corpus = "keep what met something first in this folder; repeat what is there, then go on"
-    add_path(parser, "--corpus", "DIR", corpus)
+    parser.add_path("--corpus", "DIR", corpus)
     saved = f"folder for the journals and scenarios of bugs (default: {SAVED})"
-    add_path(parser, "--save-failures", "DIR", saved)
-    add_flag(parser, "--keep-going", "do not stop at the first bug")
-    add_jobs(parser, 1, "number of processes (default: 1)")
+    parser.add_path("--save-failures", "DIR", saved)
+    parser.add_flag("--keep-going", "do not stop at the first bug")
+    parser.add_jobs(1, "number of processes (default: 1)")
     cluster = "run on a Dask cluster, such as tcp://10.0.0.1:8786; its workers need this package"
-    add_text(parser, "--cluster", "ADDRESS", cluster)
+    parser.add_text("--cluster", "ADDRESS", cluster)
     add_json(parser, "what was met and found")
     junit = "also write JUnit XML, one case for each kind of bug, and the canary"
-    add_path(parser, "--junit", "FILE", junit)
+    parser.add_path("--junit", "FILE", junit)
 
 
 def run(args: argparse.Namespace) -> int:
     from sim.read.progress import Progress
     from sim.run.loader.load import load_scenario
     from sim.search.hunt.campaign import Campaign, HuntPlan
-    from sim.search.hunt.findings import FindingWriter
-    from sim.search.hunt.report import Printer, document, junit_of, lines
-    from sim.search.hunt.roots import roots_of, starts_of
+    from sim.search.hunt.report import Printer, document, junit_of, lines, write_finding
+    from sim.search.hunt.roots import roots_of
 
     if args.scenario:
         load_scenario(args.scenario)
@@ -84,25 +74,23 @@ def run(args: argparse.Namespace) -> int:
     folder = args.save_failures or SAVED
     check_writable((args.junit,), (args.corpus, folder))
     inputs = args.inputs or (0 if args.minutes else INPUTS)
-    plan = HuntPlan(
-        roots=roots_of(args.scenario),
-        seed=args.seed,
-        inputs=inputs,
-        jobs=args.jobs,
-        corpus=args.corpus,
-        cluster=args.cluster,
-        keep_going=args.keep_going,
-    )
+    plan = from_options(HuntPlan, args, roots=roots_of(args.scenario), inputs=inputs)
     end = monotonic() + 60 * args.minutes if args.minutes else inf
-    campaign = Campaign(plan, Printer(out), lambda: monotonic() >= end)
-    with Progress(0, "rounds", log=False) as rounds:
-        campaign.run(rounds.step)
+    campaign, printer = Campaign(plan), Printer(out)
     state = campaign.state
+    with Progress(0, "rounds", log=False) as rounds:
+        for report in campaign.run():
+            printer.show(report, state.inputs)
+            if report.ends_round:
+                rounds.step()
+                if monotonic() >= end:
+                    break
     state.interrupted = rounds.interrupted
     with Progress(0, "trials", log=False) as bar:
-        starts = starts_of(plan.roots, plan.seed)
-        writer = FindingWriter(starts, folder, lambda left: bar.step())
-        findings = [writer.write(finding) for finding in state.findings]
+        findings = [
+            write_finding(finding, number, folder, bar.step)
+            for number, finding in enumerate(state.findings, 1)
+        ]
     print(*lines(state, findings), sep="\n", file=out)
     if args.junit is not None:
         args.junit.write_bytes(junit_of(state, findings, plan.seed))

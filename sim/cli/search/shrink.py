@@ -19,38 +19,27 @@ from __future__ import annotations
 
 import argparse
 
-from sim.cli.arguments import (
-    add_choices_of_scenario,
-    add_flag,
-    add_option,
-    add_path,
-    add_seeds,
-    add_text,
-    check_regular_files,
-    check_writable,
-    from_options,
-    ordinal,
-)
+from sim.cli.arguments import Options, check_regular_files, check_writable, from_options, ordinal
 from sim.cli.json_output import add_json, give_json, text_output
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Options) -> None:
     source = "a scenario that fails, or a journal at whose end --expect does not hold"
     parser.add_argument("source", metavar="SCENARIO|JOURNAL", help=source)
-    add_seeds(parser, "shrink the first of these seeds that fails (default: the scenario's own)")
-    add_choices_of_scenario(parser)
+    parser.add_seeds("shrink the first of these seeds that fails (default: the scenario's own)")
+    parser.add_choices_of_scenario()
     expect = "for a journal: what should hold at its end (default: the invariants)"
-    add_text(parser, "--expect", "YAML", expect)
+    parser.add_text("--expect", "YAML", expect)
     cause = (
         "the cause that the smaller scenario must keep: faults, quirks, assumptions, preset,"
         " reading, seed=N, a step, or nothing (default: the command finds the cause)"
     )
-    add_text(parser, "--because", "CAUSE", cause)
+    parser.add_text("--because", "CAUSE", cause)
     any_failure = "accept any failure of the same step, not only one with the same message"
-    add_flag(parser, "--any", any_failure, dest="any_failure")
+    parser.add_flag("--any", any_failure, dest="any_failure")
     most = "run at most N scenarios (default 3000)"
-    add_option(parser, "--trials", most, type=ordinal, default=3000, metavar="N")
-    add_path(parser, "--out", "FILE", "where to write it (default: NAME-small.yaml here)")
+    parser.add_option("--trials", most, type=ordinal, default=3000, metavar="N")
+    parser.add_path("--out", "FILE", "where to write it (default: NAME-small.yaml here)")
     add_json(parser, "the result")
 
 

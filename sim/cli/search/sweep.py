@@ -19,15 +19,7 @@ import os
 
 from sim.cli.arguments import (
     FAILED,
-    add_campaign,
-    add_choices_of_scenario,
-    add_flag,
-    add_list,
-    add_option,
-    add_path,
-    add_scenarios,
-    add_seeds,
-    add_text,
+    Options,
     campaign_of,
     campaign_problems,
     check_scenarios,
@@ -37,26 +29,26 @@ from sim.cli.arguments import (
 from sim.cli.json_output import add_json, give_json, text_output
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_scenarios(parser)
-    add_seeds(parser, "run with every seed of the range (default: the scenario's own)")
+def add_arguments(parser: Options) -> None:
+    parser.add_scenarios()
+    parser.add_seeds("run with every seed of the range (default: the scenario's own)")
     kinds = ("assumptions", "quirks", "presets", "readings")
     vary = "also run under every alternative of these; repeatable"
-    add_list(parser, "--vary", None, vary, choices=kinds)
+    parser.add_list("--vary", None, vary, choices=kinds)
     only = "with --vary: only names that match this pattern, such as 'webhook.*'"
-    add_text(parser, "--only", "NAME", only, default="*")
+    parser.add_text("--only", "NAME", only, default="*")
     fuzz = "append N random steps and a few random faults, drawn from the seed"
-    add_option(parser, "--fuzz", fuzz, type=count, default=0, metavar="N")
+    parser.add_option("--fuzz", fuzz, type=count, default=0, metavar="N")
     verify = "make every run twice and replay its journal; both must give the same digest"
-    add_flag(parser, "--verify", verify)
+    parser.add_flag("--verify", verify)
     witness = "also look for contradictions in what clients observed, as `sim witness` does"
-    add_flag(parser, "--witness", witness)
+    parser.add_flag("--witness", witness)
     shrink = "write the first failing run as the smallest scenario that still fails"
-    add_path(parser, "--shrink", "FILE", shrink)
-    add_choices_of_scenario(parser)
-    add_campaign(parser, os.cpu_count() or 1, "the machine's processors")
+    parser.add_path("--shrink", "FILE", shrink)
+    parser.add_choices_of_scenario()
+    parser.add_campaign(os.cpu_count() or 1, "the machine's processors")
     cluster = "run on a Dask cluster, such as tcp://10.0.0.1:8786; its workers need this package"
-    add_text(parser, "--cluster", "ADDRESS", cluster)
+    parser.add_text("--cluster", "ADDRESS", cluster)
     add_json(parser, "table and failures")
 
 

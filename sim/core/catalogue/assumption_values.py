@@ -89,8 +89,9 @@ class Assumptions:
 
     def load(self, state: dict[str, Value]) -> None:
         """Restore saved values."""
-        self._values = dict(state)
-        self.changes += 1
+        if state != self._values:
+            self._values = dict(state)
+            self.changes += 1
 
 
 def unknown_name(kind: str, name: str, choices: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ One timer waits for the next date of any dormant instrument.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
@@ -82,7 +82,6 @@ class Lifecycle:
         self.dates = Dates(ctx, defer_past_maintenance, event_end)
         self._on_materialise = on_materialise
         self._now = LifecycleState()
-        self._events: dict[str, None] = {}
 
     # ---- state by symbol
 
@@ -282,14 +281,6 @@ class Lifecycle:
         """Return whether an instrument is materialised, that is, has a state of its own."""
         return symbol in self._now.states
 
-    def materialised_events(self) -> Iterable[str]:
-        """Return the events with at least one materialised instrument."""
-        return self._events
-
-    def has_materialised(self, event: str) -> bool:
-        """Return whether any instrument of an event is materialised."""
-        return event in self._events
-
     def materialise(self, symbol: str) -> None:
         """Give a dormant instrument a state and a timer of its own, in its current state."""
         if symbol in self._now.states:
@@ -367,7 +358,6 @@ class Lifecycle:
     def _set_first_state(self, instrument: Instrument, state: InstrumentState) -> None:
         self._now.changed_at[instrument.symbol] = self.last_change(instrument)
         self._now.states[instrument.symbol] = state
-        self._events[instrument.event] = None
         closes = self.dates.closes(instrument) if state in OVER_STATES else 0
         if 0 < closes <= self._ctx.now:
             self._now.closed_at[instrument.symbol] = self.dates.defer_past_maintenance(closes)
@@ -381,6 +371,3 @@ class Lifecycle:
     def load(self, state: LifecycleState) -> None:
         """Restore saved states."""
         self._now = state
-        self._events = dict.fromkeys(
-            self._instruments.require(symbol).event for symbol in state.states
-        )

@@ -10,20 +10,10 @@ instrument like any other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import Instant
-
-
-class DormantState(NamedTuple):
-    """What the empty book of a dormant instrument shows. Its state follows from its dates."""
-
-    symbol: str
-    state: InstrumentState
-    price_scale: int
-    qty_scale: int
 
 
 class Recurring(Protocol):
@@ -47,9 +37,6 @@ class DormantInstruments(Recurring, Protocol):
 
     def __len__(self) -> int:
         """Return the number of instruments."""
-
-    def states(self, now: Instant) -> Iterator[DormantState]:
-        """Yield the states that follow from dates, in order of listing. Creates no instruments."""
 
     def next_edge(self, after: Instant) -> Instant | None:
         """Return the first date after an instant at which one of them changes state, or None."""
@@ -75,10 +62,6 @@ class NoInstruments:
         return None
 
     def symbols(self) -> Iterator[str]:
-        """List nothing."""
-        return iter(())
-
-    def states(self, now: Instant) -> Iterator[DormantState]:
         """List nothing."""
         return iter(())
 

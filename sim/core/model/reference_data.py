@@ -88,10 +88,8 @@ class Catalogue(Protocol):
 
     Events of recurring markets come and go, so they share positions of their own
     (`show_recurring`); the others keep their positions as long as the reference data is the same.
-    An event is dormant while none of its markets has a state of its own.
     """
 
-    dormant_events: range
     dormant_markets: range
 
     @property
@@ -195,9 +193,6 @@ class ReferenceData(Protocol):
 
     def generated_dates(self, slug: str) -> MarketDates | None:
         """Return the dates of the markets of a generated event; None for any other event."""
-
-    def is_changed(self, slug: str) -> bool:
-        """Return whether anything was added by hand to a generated event."""
 
     def sport_of(self, league: League) -> Sport:
         """Return the sport of a league."""

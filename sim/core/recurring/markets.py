@@ -114,6 +114,8 @@ class RecurringMarkets:
         self._names = SlotNames(())
         self._instruments: dict[Slot, tuple[tuple[bool, bool, bool, int], Instrument]] = {}
         self._opens: dict[Slot, Instant | None] = {}
+        self._indexed: list[Instant] = []
+        self._travelled = True
         self._calendar_version = 0
         self._shown: list[Slot] = []
         self._shown_for = _NEVER
@@ -148,9 +150,16 @@ class RecurringMarkets:
     def opens(self, slot: Slot) -> Instant | None:
         """Return when the market of a slot opens; None for a slot that is never listed.
 
-        Results are cached until the maintenance calendar changes.
+        Results are cached until the maintenance calendar changes, or another moment has other
+        beginnings of indexes.
         """
         version = self._calendar.version
+        if self._travelled:
+            self._travelled = False
+            indexed = [self._resolution.indexed_from(series.asset) for series in self.series]
+            if indexed != self._indexed:
+                self._indexed = indexed
+                self._opens.clear()
         if self._calendar_version != version or len(self._opens) >= _CACHE_MAX:
             self._calendar_version = version
             self._opens.clear()
@@ -181,13 +190,12 @@ class RecurringMarkets:
 
     def listed(self, slot: Slot) -> bool:
         """Return whether the market of a slot is or was listed."""
-        if self._lifecycle.is_materialised(self.symbol(slot)):
-            return True
         now = self._lifecycle.followed_to
-        if slot.begins - self.series[slot.series].ahead > now:
-            return False
-        lists = self.lists(slot)
-        return lists is not None and lists <= now
+        if slot.begins - self.series[slot.series].ahead <= now:
+            lists = self.lists(slot)
+            if lists is not None and lists <= now:
+                return True
+        return self._lifecycle.is_materialised(self.symbol(slot))
 
     def listed_slots(self) -> Sequence[Slot]:
         """Return the slots whose markets are listed and not terminated, by series, then by time.
@@ -275,10 +283,10 @@ class RecurringMarkets:
             self._lifecycle.materialise(symbol)
 
     def clear(self) -> None:
-        """Clear the caches after time travel."""
+        """Clear the caches after time travel, but for plans that still hold (`opens`)."""
         self._instruments.clear()
-        self._opens.clear()
         self._shown_for = _NEVER
+        self._travelled = True
 
 
 @lru_cache(maxsize=_CACHE_MAX)

@@ -109,34 +109,28 @@ class FaultMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     they count delivery attempts, for `drop` and `duplicate` events.
     """
 
-    plane: Annotated[
-        str,
-        "API, or stream, webhook or engine; by default every plane that supports the act, except"
-        " the engine",
-    ] = ""
-    operation: Annotated[
-        str,
-        "operation, Rpc or Service.Rpc; for webhooks the event type; for the engine place, cross,"
-        " replace or cancel. `*` stands for any text",
-    ] = ""
-    caller: Annotated[str, "caller: firm, user, account or key id. `*` stands for any text"] = ""
-    symbol: Annotated[
-        str, "instrument that the call names in its path, query or body. `*` stands for any text"
-    ] = ""
-    attempts: Annotated[
-        str, "attempts of a webhook delivery, counted from 1: 1, 1..3 or 2..; all by default"
-    ] = ""
-    nth: Annotated[int, Meta(ge=1), "affect only the n-th match"] = 0
-    every: Annotated[int, Meta(ge=1), "affect every n-th match"] = 0
-    probability: Annotated[
-        str, "probability that a match is affected: always, never, a fraction or a decimal below 1"
-    ] = "always"
-    from_: Annotated[
-        str, "begin at this instant, or so long after the fault was added, such as +30s"
-    ] = field(default="", name="from")
-    until: Annotated[
-        str, "end at this instant, or so long after the fault was added, such as +30s"
-    ] = ""
+    plane: str = ""
+    """API, or stream, webhook or engine; by default every plane that supports the act,
+    except the engine"""
+    operation: str = ""
+    """operation, Rpc or Service.Rpc; for webhooks the event type; for the engine place, cross,
+    replace or cancel. `*` stands for any text"""
+    caller: str = ""
+    """caller: firm, user, account or key id. `*` stands for any text"""
+    symbol: str = ""
+    """instrument that the call names in its path, query or body. `*` stands for any text"""
+    attempts: str = ""
+    """attempts of a webhook delivery, counted from 1: 1, 1..3 or 2..; all by default"""
+    nth: Annotated[int, Meta(ge=1)] = 0
+    """affect only the n-th match"""
+    every: Annotated[int, Meta(ge=1)] = 0
+    """affect every n-th match"""
+    probability: str = "always"
+    """probability that a match is affected: always, never, a fraction or a decimal below 1"""
+    from_: str = field(default="", name="from")
+    """begin at this instant, or so long after the fault was added, such as +30s"""
+    until: str = ""
+    """end at this instant, or so long after the fault was added, such as +30s"""
 
 
 class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -144,42 +138,50 @@ class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     connection or message. A delay can be combined with an error or with one effect.
     """
 
-    status: Annotated[int, "HTTP status of the error, 400 to 599"] = 0
-    code: Annotated[int | str, "gRPC status of the error, such as UNAVAILABLE or 14"] = 0
-    message: Annotated[str, "message of the error"] = ""
-    retry_after: Annotated[
-        str, "header Retry-After of the answer; by default one second with a 429, else none"
-    ] = ""
-    delay: Annotated[str, "delay in virtual time"] = ""
-    reset: Annotated[bool, "true: reset the connection"] = False
-    refuse: Annotated[bool, "true: close the connection before the first byte of the answer"] = (
-        False
-    )
-    hang: Annotated[bool, "true: never answer"] = False
-    half_close: Annotated[
-        bool, "true: execute the call, then close the connection in the middle of the answer"
-    ] = False
-    slow_body: Annotated[bool, "true: execute the call and send the answer in slow pieces"] = False
-    drop: Annotated[bool, "true: lose the frame, or all attempts to deliver the event"] = False
-    duplicate: Annotated[bool, "true: send the frame, or deliver the event, twice"] = False
-    reorder: Annotated[bool, "true: swap the frame with the next one"] = False
-    revoke: Annotated[bool, "true: end the stream like a revoked session"] = False
-    handled: Annotated[
-        bool,
-        "true: the exchange executes the call and only its answer is lost; half_close and slow_body"
-        " always do so",
-    ] = False
+    status: int = 0
+    """HTTP status of the error, 400 to 599"""
+    code: int | str = 0
+    """gRPC status of the error, such as UNAVAILABLE or 14"""
+    message: str = ""
+    """message of the error"""
+    retry_after: str = ""
+    """header Retry-After of the answer; by default one second with a 429, else none"""
+    delay: str = ""
+    """delay in virtual time"""
+    reset: bool = False
+    """true: reset the connection"""
+    refuse: bool = False
+    """true: close the connection before the first byte of the answer"""
+    hang: bool = False
+    """true: never answer"""
+    half_close: bool = False
+    """true: execute the call, then close the connection in the middle of the answer"""
+    slow_body: bool = False
+    """true: execute the call and send the answer in slow pieces"""
+    drop: bool = False
+    """true: lose the frame, or all attempts to deliver the event"""
+    duplicate: bool = False
+    """true: send the frame, or deliver the event, twice"""
+    reorder: bool = False
+    """true: swap the frame with the next one"""
+    revoke: bool = False
+    """true: end the stream like a revoked session"""
+    handled: bool = False
+    """true: the exchange executes the call and only its answer is lost; half_close and slow_body
+    always do so"""
 
 
 class FaultSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A fault: which calls, frames, deliveries or orders it matches, and how it acts on them."""
 
-    match: Annotated[FaultMatch, "what the fault matches; everything by default"] = field(
-        default_factory=FaultMatch
-    )
-    act: Annotated[FaultAct, "how the fault acts"]
-    times: Annotated[int, "how often it acts before it ends; 0, the default, means no limit"] = 0
-    ttl: Annotated[str, "time after which it ends, such as 1h; never by default"] = ""
+    match: FaultMatch = field(default_factory=FaultMatch)
+    """what the fault matches; everything by default"""
+    act: FaultAct
+    """how the fault acts"""
+    times: int = 0
+    """how often it acts before it ends; 0, the default, means no limit"""
+    ttl: str = ""
+    """time after which it ends, such as 1h; never by default"""
 
 
 class FaultAction(Struct, frozen=True, kw_only=True):

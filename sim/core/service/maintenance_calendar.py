@@ -87,7 +87,7 @@ class MaintenanceCalendar:
         self._ctx = ctx
         self._announced: list[AnnouncedWindow] = []
         self._free_from: dict[Instant, Instant] = {}
-        self._next_weekly: dict[Instant, Window] = {}
+        self._weekly: dict[Instant, Window] = {}
         self._planned_by = self._rules()
         self.version = 0
 
@@ -122,20 +122,17 @@ class MaintenanceCalendar:
         self, after: Instant, announced_at: Instant
     ) -> Iterator[Window | AnnouncedWindow]:
         """Yield the first weekly window that ends after an instant, and known one-off ones."""
-        yield self.weekly(after)
+        weekly = self._weekly.get(after)
+        if weekly is None:
+            weekly = self.weekly(after)
+            _keep(self._weekly, after, weekly)
+        yield weekly
         for window in self._announced:
             if window.since < announced_at and (not window.until or announced_at < window.until):
                 yield window
 
     def weekly(self, now: Instant) -> Window:
         """Return the first weekly window that ends after an instant."""
-        window = self._next_weekly.get(now)
-        if window is None:
-            window = self._compute_weekly(now)
-            _keep(self._next_weekly, now, window)
-        return window
-
-    def _compute_weekly(self, now: Instant) -> Window:
         rule = WINDOWS[self._ctx.assumptions.text(MAINTENANCE_HOURS)]
         after = now - hours(24)  # longer than any window, to find one in progress
         while True:
@@ -179,7 +176,7 @@ class MaintenanceCalendar:
         self.version += 1
         self._planned_by = self._rules()
         self._free_from.clear()
-        self._next_weekly.clear()
+        self._weekly.clear()
 
     def _rules(self) -> tuple[str, Span]:
         """Return the assumptions that decide where the weekly window is."""
@@ -191,9 +188,8 @@ class MaintenanceCalendar:
         return self._announced
 
     def load(self, state: list[AnnouncedWindow]) -> None:
-        """Restore saved announcements, after the assumptions. What was planned remains valid where
-        neither differs.
-        """
+        """Restore saved announcements, after the assumptions."""
+        # What was planned remains valid if both are as they were.
         if state != self._announced or self._planned_by != self._rules():
             self._announced = list(state)
             self.changed()

@@ -22,26 +22,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from decimal import Decimal
-from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
 from sim.core.catalogue.bounds import SEED
-from sim.evidence.compare.difference import Misfit
-from sim.evidence.compare.identifier_map import IdentifierMap
-from sim.evidence.compare.identities import Unmatched
-from sim.evidence.compare.service_clock import ServiceClock
-from sim.evidence.compare.session_comparison import SessionComparison
-from sim.evidence.compare.tally import ComparisonResults, ComparisonTally, without_positions
-from sim.evidence.recording.files import RecordedLine
+from sim.evidence.compare.tally import ComparisonTally, without_positions
+from sim.evidence.replay.identifier_map import IdentifierMap
+from sim.evidence.replay.identities import Unmatched
+from sim.evidence.replay.player import RecordedSession
+from sim.evidence.replay.session_comparison import ComparisonResults, SessionComparison
+from sim.evidence.validation.difference import LineVerdict, Misfit
 from sim.read.progress import Progress
 from sim.run.client.client import RpcError
 from sim.run.simulation import Simulation
-from sim.world.format.scenario import Scenario
 
 Spot: TypeAlias = tuple[int, str]  # (line, place in its answer or frame, or kind of a lone frame)
 
@@ -63,15 +60,6 @@ class ExcusedPlaces(NamedTuple):
     complete: bool = True
 
 
-class _DifferingLine(NamedTuple):
-    """A line whose answer or frame differs."""
-
-    name: str
-    n: int
-    differences: list[Misfit]
-    is_recorded: bool
-
-
 class DeferredTally(ComparisonTally):
     """A tally that collects differing lines and counts them once `settle` says which are
     due to chance.
@@ -79,22 +67,28 @@ class DeferredTally(ComparisonTally):
 
     def __init__(self) -> None:
         super().__init__()
-        self.lines: list[_DifferingLine] = []
+        self.lines: list[LineVerdict] = []
 
-    def differ(
-        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
-    ) -> None:
-        self.lines.append(_DifferingLine(name, n, differences, is_recorded))
+    def replay(
+        self, session: RecordedSession, on_line: Callable[[], None] = lambda: None
+    ) -> IdentifierMap:
+        """Collect what differs in a replay; return the pairs of identifiers. Raises Unmatched."""
+        comparison = SessionComparison(session, self)
+        comparison.run(on_line)
+        return comparison.names
+
+    def differ(self, line: LineVerdict) -> None:
+        self.lines.append(line)
 
     def settle(self, excused: Collection[Spot]) -> None:
         """Count the collected differences without those at the excused places."""
-        for name, n, differences, is_recorded in self.lines:
-            left = [misfit for misfit in differences if _spot(n, misfit) not in excused]
+        for line in self.lines:
+            left = [misfit for misfit in line.differences if _spot(line.n, misfit) not in excused]
             if left:
-                super().differ(name, n, left, is_recorded)
-            elif is_recorded:
-                where = without_positions(differences[0].where)
-                self.no_evidence(name, f"chance decides {where}: it varies from run to run")
+                super().differ(line._replace(differences=left))
+            elif line.is_recorded:
+                where = without_positions(line.differences[0].where)
+                self.no_evidence(line.name, f"chance decides {where}: it varies from run to run")
         self.lines.clear()
 
 
@@ -109,10 +103,9 @@ class _Replay(ComparisonResults):
         self.unpaired = Counter[tuple[int | None, str]]()  # by stream and kind
         self.names = IdentifierMap()
 
-    def differ(
-        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
-    ) -> None:
-        for difference in differences:
+    def differ(self, line: LineVerdict) -> None:
+        n = line.n
+        for difference in line.differences:
             self.places[_spot(n, difference)] = _drawn_value(difference.own)
             if difference.where in _STATUSES:
                 self.status_only.add(n)
@@ -136,47 +129,35 @@ class _Replay(ComparisonResults):
 
 
 def decided_by_chance(
-    lines: Collection[_DifferingLine],
-    names: IdentifierMap,
-    scenario: Scenario,
-    seed: int | None,
-    entries: Collection[RecordedLine],
-    clock: ServiceClock,
+    session: RecordedSession, lines: Collection[LineVerdict], names: IdentifierMap
 ) -> ExcusedPlaces:
     """Return the places of differing lines at which chance decides what we answer.
 
     `names` pairs the identifiers of the recording with ours.
     """
-    streams = {entry.n: entry.stream for entry in entries if entry.stream is not None}
+    streams = {entry.n: entry.stream for entry in session.entries if entry.stream is not None}
     own = _Replay(streams)
     for line in lines:
-        own.differ(
-            line.name, line.n, [misfit for misfit in line.differences if _may_be_chance(misfit)]
-        )
+        own.differ(line._replace(differences=list(filter(_may_be_chance, line.differences))))
     places = own.places
     if not places:
         return ExcusedPlaces()
-    replay = partial(_replayed, streams, entries=entries, clock=clock)
-    seed = scenario.seed if seed is None else seed
-    seeds = _seeds(seed, len(entries))
-    quirks = list(_with_quirks(scenario, seed))
+    seeds = [replace(session, seed=seed) for seed in _seeds(session)]
+    quirks = list(_with_quirks(session))
     excused = set[Spot]()
     with Progress(len(seeds) + len(quirks), "replays with other seeds and odds") as progress:
         others = list[_Replay]()
-        for other in seeds[:_FIRST]:
+        for variant in seeds[:_FIRST]:
             progress.step()
-            others += replay(scenario, other)
+            others += _replayed(streams, variant)
         if not others or _has_our_seed(names, others):
             return ExcusedPlaces()
         excused |= {spot for spot in places if _varies(spot, own, others)}
-        trials = [(variant, seed) for variant in quirks] + [
-            (scenario, other) for other in seeds[_FIRST:]
-        ]
-        for decided, other in trials:
+        for variant in quirks + seeds[_FIRST:]:
             if len(excused) == len(places):
                 break
             progress.step()
-            for run in replay(decided, other):
+            for run in _replayed(streams, variant):
                 excused |= {p for p in places if p not in run.places and run.compares(p, own)}
     return ExcusedPlaces(frozenset(excused), not progress.interrupted)
 
@@ -190,36 +171,31 @@ def _may_be_chance(difference: Misfit) -> bool:
     return difference.culprit == "unknown" or difference.kind == _MISSING
 
 
-def _seeds(seed: int, lines: int) -> list[int]:
+def _seeds(session: RecordedSession) -> list[int]:
     """Return further seeds: fewer for a long recording."""
-    count = min(SEEDS, max(2, _LINES_MAX // (lines + 1)))
+    seed = session.scenario.seed if session.seed is None else session.seed
+    count = min(SEEDS, max(2, _LINES_MAX // (len(session.entries) + 1)))
     return [number % (SEED.high + 1) for number in range(seed + 1, seed + 1 + count)]
 
 
-def _with_quirks(scenario: Scenario, seed: int) -> Iterator[Scenario]:
-    """Yield the scenario with each drawn quirk always striking, then never."""
-    quirks = Simulation(scenario, seed=seed).exchange.ctx.quirks
+def _with_quirks(session: RecordedSession) -> Iterator[RecordedSession]:
+    """Yield the session with each drawn quirk always striking, then never."""
+    scenario = session.scenario
+    quirks = Simulation(scenario, seed=session.seed).exchange.ctx.quirks
     for name in sorted(quirks.save()):
         if quirks.as_written(name) not in ("always", "never"):
             for odds in ("always", "never"):
-                yield replace(scenario, quirks={**scenario.quirks, name: odds})
+                other = replace(scenario, quirks={**scenario.quirks, name: odds})
+                yield replace(session, scenario=other)
 
 
-def _replayed(
-    streams: dict[int, int],
-    scenario: Scenario,
-    seed: int | None,
-    entries: Collection[RecordedLine],
-    clock: ServiceClock,
-) -> Iterator[_Replay]:
-    """Replay the session and yield what differs.
-
-    Yields nothing if the scenario, changed like this, has no identity for a client
-    of the recording.
+def _replayed(streams: dict[int, int], session: RecordedSession) -> Iterator[_Replay]:
+    """Replay the session and yield what differs; nothing if the scenario, changed like this, has no
+    identity for a client of the recording.
     """
     notes = _Replay(streams)
     with suppress(RpcError, Unmatched):
-        replayed = SessionComparison(scenario, seed, entries, notes, clock)
+        replayed = SessionComparison(session, notes)
         replayed.run()
         notes.names = replayed.names
         yield notes
@@ -240,7 +216,7 @@ def _has_our_seed(names: IdentifierMap, others: list[_Replay]) -> bool:
     first, *more = (run.names for run in others)
     drawn = [
         recorded
-        for recorded, own in first.pairs_since(0)
+        for recorded, own in first.pairs
         if recorded != own and all(other.to_ours(recorded) != recorded for other in more)
     ]
     own = [recorded for recorded in drawn if names.to_ours(recorded) == recorded]

@@ -6,24 +6,24 @@ the number of answers and frames.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from msgspec import Struct
+
 from sim.contract.contract import load_contract
-from sim.evidence.compare.answers import Checker, NoEvidence
-from sim.evidence.compare.arrival_order import Remaining, likely_order
 from sim.evidence.compare.chance import DeferredTally, ExcusedPlaces, decided_by_chance
-from sim.evidence.compare.difference import CULPRITS
-from sim.evidence.compare.identifier_map import IdentifierMap
-from sim.evidence.compare.readings import observation_of, other_reading
-from sim.evidence.compare.service_clock import ServiceClock
-from sim.evidence.compare.session_comparison import SessionComparison
 from sim.evidence.compare.tally import ComparisonTally, PlaceTally
-from sim.evidence.recording.files import Recording, UnreadableRecording
+from sim.evidence.recording.files import Recording
+from sim.evidence.recording.reading import naming_file
 from sim.evidence.recording.recorded_events import RecordingReader
+from sim.evidence.replay.arrival_order import likely_order
+from sim.evidence.replay.player import RecordedSession
+from sim.evidence.replay.service_clock import ServiceClock
+from sim.evidence.validation.answers import Checker, NoEvidence
+from sim.evidence.validation.difference import CULPRITS, LineVerdict, Misfit
+from sim.evidence.validation.readings import observation_of, other_reading
 from sim.read.progress import QUIET_BELOW_LINES, Progress
 from sim.world.format.scenario import Scenario
 
@@ -36,31 +36,14 @@ _EARLIER = "this is of what was compared before"
 _MAY_BE_CHANCE = "some of what differs may be due to chance"
 
 
-class RecordingComparison:
+class RecordingComparison(Struct, frozen=True):
     """The result of comparing a recording: what agrees, what differs and what has no evidence."""
 
-    def __init__(
-        self,
-        path: Path,
-        recording: Recording,
-        reading: str,
-        tally: ComparisonTally,
-        scenario: str = "",
-        *,
-        interrupted: str = "",
-    ) -> None:
-        self.path = path
-        self.scenario = scenario
-        self.reading = reading
-        self.tally = tally
-        self.warnings = [recording.warning] if recording.warning else []
-        if interrupted:
-            self.warnings.append(f"{path}: interrupted; {interrupted}")
-
-    @property
-    def same(self) -> bool:
-        """Whether nothing differs."""
-        return self.tally.same
+    path: Path
+    reading: str
+    tally: ComparisonTally
+    warnings: list[str]
+    scenario: str = ""
 
     def not_seen(self) -> list[str]:
         """Return the operations of the contract that the recording never shows."""
@@ -96,7 +79,7 @@ class RecordingComparison:
         )
         if self.scenario:
             yield f"replayed into {self.scenario}"
-        if self.same:
+        if self.tally.same:
             nothing = "" if totals["agree"] else ", because nothing could be compared"
             yield f"nothing differs{nothing}"
         else:
@@ -183,11 +166,11 @@ def compare(path: Path, recording: Recording, reading: str) -> RecordingComparis
                 tally.no_evidence(event.name, str(why))
                 continue
             if differences:
-                tally.differ(event.name, event.entry.n, differences)
+                tally.differ(LineVerdict(event.name, event.entry.n, differences))
             else:
                 tally.agree(event.name)
-    interrupted = _EARLIER if progress.interrupted else ""
-    return RecordingComparison(path, recording, reading, tally, interrupted=interrupted)
+    warnings = _warnings(path, recording, _EARLIER if progress.interrupted else "")
+    return RecordingComparison(path, reading, tally, warnings)
 
 
 def compare_with(
@@ -197,55 +180,42 @@ def compare_with(
 
     Raises UnreadableRecording, and Unmatched if the scenario has too few identities.
     """
-    entries = recording.entries
-
-    def replay(
-        clock: ServiceClock, tally: DeferredTally, step: Callable[[], None] = lambda: None
-    ) -> IdentifierMap:
-        comparison = SessionComparison(scenario, seed, entries, tally, clock)
-        comparison.run(step)
-        return comparison.names
-
-    def remaining(step: Callable[[], None], clock: ServiceClock) -> Remaining:
-        step()
-        replay(clock, tally := DeferredTally())
-        return Remaining.of(misfit for line in tally.lines for misfit in line.differences)
-
-    chance = ExcusedPlaces(complete=False)
+    chance, tally = ExcusedPlaces(complete=False), DeferredTally()
     with naming_file(path):
-        clock, tally = ServiceClock(entries), DeferredTally()
+        clock = ServiceClock(recording.entries)
+        session = RecordedSession(scenario, seed, recording.entries, clock)
         with _through(recording) as progress:
-            names = replay(clock, tally, progress.step)
+            names = tally.replay(session, progress.step)
         if not progress.interrupted:
-            lines = {line.n for line in tally.lines}
             with Progress(0, "orders of arrival tried", log=False) as orders:
-                if moves := likely_order(lines, entries, clock, partial(remaining, orders.step)):
-                    moved, other = clock.with_moves(moves), DeferredTally()
-                    names = replay(moved, other)
-                    clock, tally = moved, other
+
+                def differences(other: RecordedSession) -> Iterator[Misfit]:
+                    orders.step()
+                    trial = DeferredTally()
+                    trial.replay(other)
+                    return (misfit for line in trial.lines for misfit in line.differences)
+
+                lines = {line.n for line in tally.lines}
+                if (moved := likely_order(session, lines, differences)) is not None:
+                    other = DeferredTally()
+                    names = other.replay(moved)
+                    session, tally = moved, other
             if not orders.interrupted:
-                chance = decided_by_chance(tally.lines, names, scenario, seed, entries, clock)
+                chance = decided_by_chance(session, tally.lines, names)
     tally.settle(chance.places)
     interrupted = "" if chance.complete else _MAY_BE_CHANCE
     if progress.interrupted:
         interrupted = f"{_EARLIER}, and {_MAY_BE_CHANCE}"
-    reading, name = scenario.reading, scenario.name
-    return RecordingComparison(path, recording, reading, tally, name, interrupted=interrupted)
+    warnings = _warnings(path, recording, interrupted)
+    return RecordingComparison(path, scenario.reading, tally, warnings, scenario.name)
+
+
+def _warnings(path: Path, recording: Recording, interrupted: str) -> list[str]:
+    interrupt = f"{path}: interrupted; {interrupted}" if interrupted else ""
+    return [warning for warning in (recording.warning, interrupt) if warning]
 
 
 def _through(recording: Recording) -> Progress:
     """Show progress through a recording. After an interrupt the lines compared so far count."""
     total = len(recording.entries)
     return Progress(total, "lines compared", quiet_below=QUIET_BELOW_LINES)
-
-
-@contextmanager
-def naming_file(path: Path) -> Iterator[None]:
-    """Add the file's name to errors that are raised inside."""
-    try:
-        yield
-    except UnreadableRecording as error:
-        named = str(error).startswith(f"{path}:")
-        raise UnreadableRecording(f"{error}" if named else f"{path}: {error}") from None
-    except RecursionError:
-        raise UnreadableRecording(f"{path}: nested too deeply to be an answer") from None

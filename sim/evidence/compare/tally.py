@@ -14,28 +14,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from sim.evidence.compare.difference import CULPRITS, Misfit
-from sim.evidence.compare.readings import observation_of
+from sim.evidence.replay.session_comparison import ComparisonResults
+from sim.evidence.validation.difference import CULPRITS, LineVerdict, Misfit
+from sim.evidence.validation.readings import observation_of
 
 KEPT = 100  # listed differences of one kind at one place of one operation
 # by key in JSON
 COUNTS = {"seen": "total", **{name: name for name in ("agree", "differ", "no_evidence")}}
 _INDEX = re.compile(r"\[\d+\]")
-
-
-class ComparisonResults:
-    """Receives the results of a comparison, line by line. A subclass notes what it needs."""
-
-    def agree(self, name: str) -> None:
-        """Note an answer or frame of an operation that agrees."""
-
-    def no_evidence(self, name: str, why: str) -> None:
-        """Note an answer or frame without evidence."""
-
-    def differ(
-        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
-    ) -> None:
-        """Note an answer or frame that differs; one that only we sent is not recorded."""
 
 
 class LineDifference(Struct, frozen=True):
@@ -113,14 +99,12 @@ class ComparisonTally(ComparisonResults):
         operation.no_evidence += 1
         operation.unknown[why] += 1
 
-    def differ(
-        self, name: str, n: int, differences: list[Misfit], is_recorded: bool = True
-    ) -> None:
-        operation = self._operation(name)
-        operation.total += is_recorded
+    def differ(self, line: LineVerdict) -> None:
+        operation = self._operation(line.name)
+        operation.total += line.is_recorded
         operation.differ += 1
-        for difference in differences:
-            where, row = without_positions(difference.where), LineDifference(n, difference)
+        for difference in line.differences:
+            where, row = without_positions(difference.where), LineDifference(line.n, difference)
             key = (where, difference.kind, difference.culprit)
             tally = operation.places.setdefault(key, PlaceTally(where, row))
             tally.count += 1

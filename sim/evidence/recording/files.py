@@ -25,6 +25,7 @@ from typing import Any, Literal
 from msgspec import DecodeError, Struct, json
 
 from sim.kernel.instants import Instant, format_instant
+from sim.read.errors import UsageError
 
 FORMAT = 1
 Plane = Literal["gateway", "retail", "exchange", "auth", "grpc"]
@@ -84,7 +85,7 @@ class Recording(Struct, frozen=True):
     warning: str = ""
 
 
-class UnreadableRecording(ValueError):
+class UnreadableRecording(UsageError):
     """The file is not a recording, or a line of it cannot be read. The text names the line."""
 
 

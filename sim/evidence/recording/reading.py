@@ -103,6 +103,18 @@ def _header(path: Path, line: bytes) -> RecordingHeader:
 
 
 @contextmanager
+def naming_file(path: Path) -> Iterator[None]:
+    """Add the file's name to errors that are raised inside."""
+    try:
+        yield
+    except UnreadableRecording as error:
+        named = str(error).startswith(f"{path}:")
+        raise UnreadableRecording(f"{error}" if named else f"{path}: {error}") from None
+    except RecursionError:
+        raise UnreadableRecording(f"{path}: nested too deeply to be an answer") from None
+
+
+@contextmanager
 def uncollected() -> Iterator[None]:
     """Switch the cycle collector off inside. It would visit every recorded value repeatedly, and a
     recording has no cycles.

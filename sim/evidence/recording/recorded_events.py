@@ -14,25 +14,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from sim.api.pipeline.routing import Match, Router, WrongVerb
+from sim.api.pipeline.routing import Match, Router
 from sim.contract.contract import PLANES, Operation, Plane, load_contract
 from sim.evidence.recording.files import Frame, RecordedLine, RecordedMessage, UnreadableRecording
 from sim.evidence.recording.service_times import service_instant
 from sim.kernel.instants import Instant, parse_instant
 
 
-class OpenedStream(Struct, frozen=True):
-    """An open stream of a recording."""
-
-    number: int
-    operation: Operation | None
-    opened: dict[str, Any]
-
-
 class RecordedEvent(Struct, frozen=True):
     """An answer, a frame of the service, or the end of a stream. `name` is the operation's name, or
-    says on which plane the address is unknown. `allowed` has the verbs of an address that does not
-    know the verb.
+    says on which plane the address is unknown.
     """
 
     entry: RecordedLine
@@ -42,8 +33,6 @@ class RecordedEvent(Struct, frozen=True):
     answer: RecordedMessage | None = None
     frame: Frame | None = None
     closed: dict[str, Any] | None = None
-    stream: OpenedStream | None = None
-    allowed: tuple[str, ...] = ()
 
 
 @cache
@@ -58,7 +47,7 @@ class RecordingReader:
     def __init__(self, entries: Collection[RecordedLine]) -> None:
         self._entries = entries
         self._contract = load_contract()
-        self._streams: dict[int, OpenedStream] = {}
+        self._streams: dict[int, Operation | None] = {}
         self._instant_of: dict[str, Instant] = {}
         # events before the service first sends its time are assumed to happen at that time
         self._first = next((at for at in map(service_instant, entries) if at is not None), None)
@@ -78,60 +67,41 @@ class RecordingReader:
         """
         now = self.now(entry) if now is None else now
         if entry.request is not None:
-            return self._call(entry, entry.request, now)
+            operation = self.operation_at(entry, entry.request)
+            name = operation.name if operation else f"{entry.plane} (unknown address)"
+            return RecordedEvent(entry, name, operation, now, answer=entry.answer)
         if entry.stream is None:
             raise UnreadableRecording(f"line {entry.n + 1}: neither a call nor part of a stream")
         if entry.opened is not None:
-            self._streams[entry.stream] = self._opened(entry, entry.stream, entry.opened)
+            self._streams[entry.stream] = self._opened(entry, entry.opened)
             return None
-        stream = self._streams.get(entry.stream)
-        if stream is None:
-            # the recorder was started, or the file cut, after the stream began
-            stream = OpenedStream(entry.stream, None, {})
-        operation = stream.operation
+        # unknown if the recorder was started, or the file cut, after the stream began
+        operation = self._streams.get(entry.stream)
         name = operation.name if operation else f"{entry.plane} (unknown stream)"
         if entry.closed is not None:
             self._streams.pop(entry.stream, None)
-            return RecordedEvent(entry, name, operation, now, closed=entry.closed, stream=stream)
+            return RecordedEvent(entry, name, operation, now, closed=entry.closed)
         if entry.frame is None or entry.frame.sender == "client":
             return None
-        return RecordedEvent(entry, name, operation, now, frame=entry.frame, stream=stream)
-
-    def _call(self, entry: RecordedLine, request: RecordedMessage, now: Instant) -> RecordedEvent:
-        match = self._match(entry, request)
-        if isinstance(match, Operation):
-            return RecordedEvent(entry, match.name, match, now, answer=entry.answer)
-        allowed = match.allowed if isinstance(match, WrongVerb) else ()
-        name = f"{entry.plane} (unknown address)"
-        return RecordedEvent(entry, name, None, now, answer=entry.answer, allowed=allowed)
+        return RecordedEvent(entry, name, operation, now, frame=entry.frame)
 
     def operation_at(self, entry: RecordedLine, request: RecordedMessage) -> Operation | None:
         """Return the operation of a request; None at an unknown address."""
-        match = self._match(entry, request)
-        return match if isinstance(match, Operation) else None
-
-    def _match(self, entry: RecordedLine, request: RecordedMessage) -> Operation | WrongVerb | None:
         if entry.plane == "grpc":
             return self._contract.by_rpc(request.path)
-        match = routers()[entry.plane].match(request.method, request.path)
-        if isinstance(match, Match):
-            return match.operation
-        return match if isinstance(match, WrongVerb) else None
+        return _routed(entry.plane, request.method, request.path)
 
-    def _opened(self, entry: RecordedLine, number: int, opened: dict[str, Any]) -> OpenedStream:
+    def _opened(self, entry: RecordedLine, opened: dict[str, Any]) -> Operation | None:
         rpc, path = opened.get("rpc"), opened.get("path")
-        operation = None
         if isinstance(rpc, str):
-            operation = self._contract.by_rpc(rpc)
-        elif isinstance(path, str) and entry.plane in routers():
-            match = routers()[entry.plane].match("GET", path)
-            operation = match.operation if isinstance(match, Match) else None
-        return OpenedStream(number, operation, opened)
+            return self._contract.by_rpc(rpc)
+        if isinstance(path, str) and entry.plane != "grpc":
+            return _routed(entry.plane, "GET", path)
+        return None
 
     def operation_of(self, stream: int) -> Operation | None:
         """Return the operation of an open stream; None for an unknown one."""
-        operation = self._streams.get(stream)
-        return None if operation is None else operation.operation
+        return self._streams.get(stream)
 
     def now(self, entry: RecordedLine) -> Instant:
         """Return the service's clock at a line, as far as the service sent it."""
@@ -147,3 +117,8 @@ class RecordingReader:
             return parse_instant(entry.at)
         except ValueError:
             raise UnreadableRecording(f"line {entry.n + 1}: at is not an instant") from None
+
+
+def _routed(plane: Plane, method: str, path: str) -> Operation | None:
+    match = routers()[plane].match(method, path)
+    return match.operation if isinstance(match, Match) else None

@@ -19,7 +19,7 @@ How a check is made honest:
 
 | Module | Holds |
 |---|---|
-| `observation`, `recorded`, `journal` | what was seen, in a recording or in a run |
+| `observation`, `journal` | what was seen, in a recording or in a run |
 | `facts`, `statements` | what it states: orders, executions, books, money; where it stands |
 | `check`, `checks` | the contradictions that are looked for |
 | `witness` | the verdict |

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from msgspec import Struct, field
@@ -37,27 +37,41 @@ class WitnessCheck:
         self.count = 0
         self.contradictions: list[Contradiction] = []
         self._first: dict[Hashable, tuple[Any, int]] = {}
+        self._previous: dict[Hashable, tuple[Any, int]] = {}
         self._latest: dict[Hashable, tuple[Any, Seen, int]] = {}
         self._on_streams: list[tuple[ObservedStream, str, list[int]]] = []
 
-    def contradict(self, text: str, evidence: Iterable[int]) -> None:
-        """Report a contradiction."""
+    def contradict(
+        self, text: str, evidence: Iterable[int], stream: ObservedStream | None = None
+    ) -> None:
+        """Report a contradiction; on a stream at the end, unless a fault has disturbed the stream
+        by then.
+        """
+        lines = sorted(set(evidence))[:EVIDENCE_MAX]
+        if stream is not None:
+            self._on_streams.append((stream, text, lines))
+            return
         self.count += 1
         if len(self.contradictions) < KEPT_MAX:
-            lines = sorted(set(evidence))[:EVIDENCE_MAX]
             self.contradictions.append(Contradiction(text, lines))
 
-    def contradict_on(self, stream: ObservedStream, text: str, evidence: list[int]) -> None:
-        """Report a contradiction at the end, unless a fault has disturbed the stream by then."""
-        self._on_streams.append((stream, text, evidence))
+    def first(self, key: Hashable, value: Any, line: int) -> tuple[Any, int]:
+        """Return the first value under a key, with the line that showed it: perhaps this one."""
+        return self._first.setdefault(key, (value, line))
 
     def first_content(self, key: Hashable, content: Any, line: int) -> tuple[Any, int] | None:
         """Return the first content under a key, with its line, if another line showed it."""
-        first = self._first.setdefault(key, (content, line))
+        first = self.first(key, content, line)
         if first[1] == line:
             return None
         self.applied += 1
         return first
+
+    def previous(self, key: Hashable, value: Any, line: int) -> tuple[Any, int]:
+        """Return the value that came before this one under a key, with its line; None at first."""
+        before = self._previous.get(key, (None, 0))
+        self._previous[key] = value, line
+        return before
 
     def state_before(
         self, key: Hashable, state: Any, observation: ClientObservation
@@ -73,6 +87,20 @@ class WitnessCheck:
             return None
         self.applied += 1
         return latest[0], latest[2]
+
+    def goes_on(
+        self,
+        subject: str,
+        key: Hashable,
+        state: str,
+        ranks: Mapping[str, int],
+        observation: ClientObservation,
+    ) -> None:
+        """Report a state under a key that was observed after one of a higher rank."""
+        before = self.state_before(key, state, observation)
+        if before is not None and ranks.get(state, 0) < ranks.get(before[0], 0):
+            text = f"{subject} was {before[0]} and later {state}"
+            self.contradict(text, [before[1], observation.n])
 
     def finish(self) -> None:
         """Judge what can be judged only when everything has been observed."""

@@ -1,17 +1,23 @@
 """What clients saw, one thing after the other: answers, frames, streams that began or ended.
 
-Observations come from recordings (`recorded.py`) and from journals (`journal.py`), and say nothing
+Observations come from recordings (`observed`) and from journals (`journal.py`), and say nothing
 about which of both it was.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator
 from typing import Any, Literal, TypeAlias
+from urllib.parse import parse_qsl
 
 from msgspec import Struct, field
 
 from sim.contract.contract import Operation
+from sim.evidence.recording.files import RecordedLine
+from sim.evidence.recording.recorded_events import RecordingReader
+from sim.evidence.witness.facts import moment
+from sim.kernel.instants import format_instant
 
 # When something was seen: a number, or an instant as text that sorts as it counts. Of one kind in
 # all observations of a run.
@@ -83,6 +89,16 @@ class ClientObservation(Struct, eq=False):
     stream: ObservedStream | None = None
 
     @property
+    def on_disturbed_stream(self) -> bool:
+        """Whether a fault has affected the stream on which it was seen."""
+        return self.stream is not None and self.stream.disturbed
+
+    @property
+    def stream_number(self) -> int:
+        """The number of its stream; 0 for an answer."""
+        return 0 if self.stream is None else self.stream.number
+
+    @property
     def source(self) -> str:
         """Where it was seen, in words."""
         return self.operation.rpc if self.stream is None else f"stream {self.operation.rpc}"
@@ -95,3 +111,50 @@ def in_json_names(request: dict[str, Any]) -> dict[str, Any]:
 
 class WorldReset:
     """The world begins anew: what follows is another history."""
+
+
+def observed(entries: Collection[RecordedLine]) -> Iterator[ClientObservation]:
+    """What the clients of a recording received, in the order of its lines: every line that shows
+    something of a known operation. UnreadableRecording.
+    """
+    reader, streams = RecordingReader(entries), dict[int, ObservedStream]()
+    for entry in entries:
+        event, at, number = reader.line(entry), moment(entry.at), entry.stream or 0
+        stream = streams.get(number)
+        if entry.opened is not None:
+            if (operation := reader.operation_of(number)) is not None:
+                stream = streams[number] = ObservedStream(number, operation, entry.client, at)
+                yield stream.observation(entry.n, "begun", at)
+        elif entry.frame is not None and entry.frame.sender == "client":
+            if stream is not None:
+                stream.note_request(entry.frame.body)
+        elif event is None or event.operation is None:
+            continue
+        elif event.answer is not None:
+            statuses = (0,) if entry.plane == "grpc" else range(200, 300)
+            yield ClientObservation(
+                n=entry.n,
+                kind="answer",
+                operation=event.operation,
+                client=entry.client,
+                began=at,
+                ended=max(at, moment(event.answer.at)),
+                now=format_instant(event.now).removesuffix("Z"),
+                request=_request(entry),
+                body=event.answer.body,
+                ok=event.answer.status in statuses,
+            )
+        elif stream is None:
+            continue  # it began before the recording did
+        elif event.closed is not None:
+            yield stream.observation(entry.n, "ended", at)
+        elif event.frame is not None:
+            yield stream.observation(entry.n, "frame", at, body=event.frame.body)
+
+
+def _request(entry: RecordedLine) -> dict[str, Any]:
+    """What was requested: the body, or the query's parameters."""
+    assert entry.request is not None
+    if isinstance(entry.request.body, dict):
+        return in_json_names(entry.request.body)
+    return in_json_names(dict(parse_qsl(entry.request.query, errors="surrogateescape")))

@@ -144,9 +144,14 @@ def _execution(message: type[Message], value: Any) -> ReportedExecution | None:
 # ---- the facts of a message
 
 
-def _orders(message: type[Message], value: dict[str, Any], client: str) -> Stated:
-    if value.get("id"):
-        yield "order", _reader(message)(value)
+def _stated(kind: str, *needed: str) -> Reads:
+    """Return what reads a message that states one fact, if it has some fields."""
+
+    def read(message: type[Message], value: dict[str, Any], client: str) -> Stated:
+        if all(value.get(name) for name in needed):
+            yield kind, _reader(message)(value)
+
+    return read
 
 
 def _executed(execution: ReportedExecution | None) -> Stated:
@@ -172,15 +177,8 @@ def _books(message: type[Message], value: dict[str, Any], client: str) -> Stated
     stats = value.get("stats") or {}
     preliminary = stats.get("settlementPreliminary", stats.get("settlementPreliminaryFlag"))
     if "settlementPx" in stats and preliminary is False:
-        yield (
-            "settlement",
-            ReportedSettlement(book.symbol, book.dialect, number(stats["settlementPx"])),
-        )
-
-
-def _instruments(message: type[Message], value: dict[str, Any], client: str) -> Stated:
-    if value.get("symbol") and value.get("state"):
-        yield "instrument", _reader(message)(value)
+        price = number(stats["settlementPx"])
+        yield "settlement", ReportedSettlement(book.symbol, book.dialect, price)
 
 
 def _settlements(message: type[Message], value: dict[str, Any], client: str) -> Stated:
@@ -209,20 +207,16 @@ def _cash(message: type[Message], value: dict[str, Any], client: str) -> Stated:
     yield "cash", entry
 
 
-def _holdings(message: type[Message], value: dict[str, Any], client: str) -> Stated:
-    yield "holding", _reader(message)(value)
-
-
 _READS: dict[type[Fact], Reads] = {
-    ReportedOrder: _orders,
+    ReportedOrder: _stated("order", "id"),
     ReportedExecution: _executions,
     ReportedTrade: _trades,
     ReportedBook: _books,
-    ReportedInstrument: _instruments,
+    ReportedInstrument: _stated("instrument", "symbol", "state"),
     ReportedPosition: _positions,
     ReportedSettlement: _settlements,
     CashChange: _cash,
-    HoldingChange: _holdings,
+    HoldingChange: _stated("holding"),
 }
 
 
@@ -230,11 +224,11 @@ _READS: dict[type[Fact], Reads] = {
 
 
 class _Place(NamedTuple):
-    """A field that holds facts of `message`, or there are places further inside."""
+    """A field that holds facts of `message`; `inside` are places further inside, if it is none."""
 
     name: str
     inside: tuple[_Place, ...]
-    message: type[Message] | None
+    message: type[Message]
     is_map: bool
 
 
@@ -244,35 +238,29 @@ def _places(
 ) -> tuple[_Place, ...]:
     places = []
     for field in fields_of(kind):
-        if field.kind != "message":
-            continue
-        message, is_map = find_message(field.type_name), bool(field.key_kind)
-        if message in _FACTS:
-            places.append(_Place(field.json_name, (), message, is_map))
-        elif message not in outer and (inside := _places(message, outer | {kind})):
-            places.append(_Place(field.json_name, inside, None, is_map))
+        if field.kind == "message" and (message := find_message(field.type_name)) not in outer:
+            inside = () if message in _FACTS else _places(message, outer | {kind})
+            if inside or message in _FACTS:
+                places.append(_Place(field.json_name, inside, message, bool(field.key_kind)))
     return tuple(places)
 
 
 def facts(rpc: str, kind: type[Message], body: Any, client: str) -> Stated:
     """Each (kind, fact) that a message of a type states, in its JSON form."""
     if isinstance(body, dict) and rpc not in _IMAGINED:
+        yield from _inside(kind, () if kind in _FACTS else _places(kind), body, client)
+
+
+def _inside(
+    kind: type[Message], places: tuple[_Place, ...], body: dict[str, Any], client: str
+) -> Stated:
+    if not places:
         if kind in _FACTS:
             yield from _READS[_FACTS[kind]](kind, body, client)
-        else:
-            yield from _inside(_places(kind), body, client)
-
-
-def _inside(places: tuple[_Place, ...], body: dict[str, Any], client: str) -> Stated:
+        return
     for name, inside, message, is_map in places:
-        value = body.get(name)
-        if not value:
+        if not (value := body.get(name)):
             continue
-        values = value if isinstance(value, list) else value.values() if is_map else (value,)
-        for element in values:
-            if not isinstance(element, dict):
-                continue
-            if message is None:
-                yield from _inside(inside, element, client)
-            else:
-                yield from _READS[_FACTS[message]](message, element, client)
+        for element in value if isinstance(value, list) else value.values() if is_map else (value,):
+            if isinstance(element, dict):
+                yield from _inside(message, inside, element, client)

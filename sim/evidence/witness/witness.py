@@ -10,10 +10,10 @@ from typing import Any, TextIO
 from msgspec import Struct, field, to_builtins
 
 from sim.evidence.recording.reading import read_recording, uncollected
-from sim.evidence.witness import journal, recorded
+from sim.evidence.witness import journal
 from sim.evidence.witness.check import Contradiction, WitnessCheck
 from sim.evidence.witness.checks import CHECKS
-from sim.evidence.witness.observation import ClientObservation, WorldReset
+from sim.evidence.witness.observation import ClientObservation, WorldReset, observed
 from sim.evidence.witness.statements import KINDS, facts
 from sim.read.junit import Case, Suite, junit
 from sim.read.layout import counted, wrapped
@@ -126,7 +126,7 @@ def witness_file(path: Path) -> Witness:
     OSError, or Divergence where a journal's run cannot be repeated.
     """
     if path.suffix.lower() == ".har" or _begins_recording(path):
-        return judge(recorded.observed(read_recording(path).entries))
+        return judge(observed(read_recording(path).entries))
     with journal_lines(path) as (header, lines):
         return judge(journal.observed(simulation_of(header), lines))
 

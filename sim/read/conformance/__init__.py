@@ -3,13 +3,13 @@
 A check reads the journal of the current branch, so it works the same for a live exchange, for that
 of a test and for a recorded run. It journals and changes nothing.
 
-How a rule is written: a generator with the decorator `@rule(name, section, sentence)` takes the
-`ClientActivity` and yields a `Finding` each time the rule *applied*, that is, each time the client
-could have broken it. A finding with a text in `broken` says how it did; one without says that it
-did not. So "kept" is always based on evidence, and a rule that never applied is reported as
-skipped: a client that was never answered 429 has not shown that it respects Retry-After.
-`because_of` names the input that made the rule apply. Modules with rules are listed in `MODULES`,
-in the order of the report.
+How a rule is written: a generator with the decorator `@rule(section, applies_to=…)`, named like the
+rule, with its sentence as docstring. It takes the `ClientActivity` and yields a `Finding` each time
+the rule *applied*, that is, each time the client could have broken it. A finding with a text in
+`broken` says how it did; one without says that it did not. So "kept" is always based on evidence,
+and a rule that never applied is reported as skipped: a client that was never answered 429 has not
+shown that it respects Retry-After. `because_of` names the input that made the rule apply. Modules
+with rules are listed in `MODULES`, in the order of the report.
 
 | Verdict | Meaning |
 |---|---|
@@ -25,14 +25,13 @@ check runs with a paced clock, or clients that follow the virtual clock.
 from __future__ import annotations
 
 from sim.core.model.refusals import NotFound
-from sim.read.conformance import onboarding, orders, retries, rfqs, streams, tokens, usage
-from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import ClientActivity
+from sim.read.conformance import onboarding, orders, retries, streams, tokens, usage
+from sim.read.conformance.recorded_run import ClientActivity, Finding
 from sim.read.conformance.report import ConformanceReport
 from sim.read.conformance.rules import Rule, RuleVerdict
 from sim.run.simulation import Simulation
 
-MODULES = (retries, tokens, orders, streams, onboarding, usage, rfqs)
+MODULES = (retries, tokens, orders, streams, onboarding, usage)
 
 
 def rulebook() -> dict[str, Rule]:

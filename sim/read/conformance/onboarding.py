@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Call, ClientActivity, WebhookAnswer
+from sim.read.conformance.recorded_run import Call, ClientActivity, Finding
 from sim.read.conformance.rules import rule
 
 _START, _STATUS = "StartKYCVerification", "GetKYCStatus"
 
 
-@rule(
-    "ssn-conflict-is-a-stop",
-    "7.2",
-    "Treat 'already provisioned with a different SSN' as a stop, not a retry.",
-    applies_to="the start of a verification whose SSN belongs to somebody else",
-)
+@rule("7.2", applies_to="the start of a verification whose SSN belongs to somebody else")
 def ssn_conflict_is_a_stop(run: ClientActivity) -> Iterator[Finding]:
+    """Treat 'already provisioned with a different SSN' as a stop, not a retry."""
     stopped: dict[tuple[str, str], Call] = {}
     again = "started again, although the SSN belongs to somebody else: that is a stop, not a retry"
     for call in run.calls:
@@ -32,13 +27,9 @@ def ssn_conflict_is_a_stop(run: ClientActivity) -> Iterator[Finding]:
             yield call.finding(f"start of {person}")
 
 
-@rule(
-    "poll-kyc-status",
-    "3.5",
-    "Poll the status of a verification that is in progress instead of starting it again.",
-    applies_to="the start of a verification",
-)
+@rule("3.5", applies_to="the start of a verification")
 def poll_kyc_status(run: ClientActivity) -> Iterator[Finding]:
+    """Poll the status of a verification that is in progress instead of starting it again."""
     begun: dict[tuple[str, str], Call] = {}
     again = "started again while it was in progress: poll GET /v1/kyc/status instead"
     for call in run.calls:
@@ -55,43 +46,25 @@ def poll_kyc_status(run: ClientActivity) -> Iterator[Finding]:
             yield call.finding(f"start of {person}")
 
 
-@rule(
-    "webhooks-acknowledged",
-    "6.1",
-    "Acknowledge webhooks with 2xx at once and work afterwards.",
-    applies_to="a webhook that is delivered to the client",
-)
+@rule("6.1", applies_to="a webhook that is delivered to the client")
 def webhooks_acknowledged(run: ClientActivity) -> Iterator[Finding]:
+    """Acknowledge webhooks with 2xx at once and work afterwards."""
     for answer in run.answers:
-        broken = f"answered {answer.status or answer.error}, only 2xx acknowledges"
-        if answer.error == "timeout":
+        status, error = answer.answered.status, answer.answered.error
+        broken = f"answered {status or error}, only 2xx acknowledges"
+        if error == "timeout":
             broken = "answered too late: acknowledge first and work afterwards"
-        yield _finding(answer, "" if answer.acknowledged else broken)
+        yield answer.finding("" if answer.acknowledged else broken)
 
 
-@rule(
-    "duplicates-acknowledged",
-    "6.1",
-    "Acknowledge duplicates of an event with 2xx too.",
-    applies_to="a webhook that is delivered again after it was acknowledged",
-)
+@rule("6.1", applies_to="a webhook that is delivered again after it was acknowledged")
 def duplicates_acknowledged(run: ClientActivity) -> Iterator[Finding]:
+    """Acknowledge duplicates of an event with 2xx too."""
     done: dict[tuple[str, str], int] = {}
     refused = "a duplicate of an acknowledged event was not acknowledged: the sender will repeat it"
     for answer in run.answers:
-        key = answer.url, answer.event_id
+        key = answer.sent.url, answer.sent.event_id
         if key in done:
-            yield _finding(answer, "" if answer.acknowledged else refused, done[key])
+            yield answer.finding("" if answer.acknowledged else refused, done[key])
         elif answer.acknowledged:
             done[key] = answer.seq
-
-
-def _finding(answer: WebhookAnswer, broken: str, because_of: int = 0) -> Finding:
-    return Finding(
-        seq=answer.seq,
-        at=answer.at,
-        caller=answer.url,
-        subject=f"delivery of {answer.event_id}",
-        broken=broken,
-        because_of=because_of,
-    )

@@ -8,20 +8,13 @@ from sim.core.lifecycle.states import EXPIRED_STATES, REFUSES
 from sim.core.model.enums import ExecutionType
 from sim.core.model.events import Executed
 from sim.kernel.instants import Instant
-from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Call, ClientActivity
+from sim.read.conformance.recorded_run import Call, ClientActivity, Finding
 from sim.read.conformance.rules import rule
 
 _ENTRY = ("InsertOrder", "CreateOrder", "PreviewOrder", "CancelReplaceOrder", "ModifyOrder")
 _TERMS = (
-    "GetInstrument",
-    "ListInstruments",
-    "SearchInstruments",
-    "GetMarketBySlug",
-    "GetMarketById",
-    "ListMarkets",
-    "GetEventBySlug",
-    "ListEvents",
+    *("GetInstrument", "ListInstruments", "SearchInstruments", "GetMarketBySlug"),
+    *("GetMarketById", "ListMarkets", "GetEventBySlug", "ListEvents"),
 )
 _BY_STATE = frozenset({*REFUSES.values(), "L18", "W2"})  # rules that refuse by the state
 
@@ -40,11 +33,6 @@ def _refused_by(call: Call) -> Iterator[str]:
             yield event.rule
 
 
-def _market_is_shut(call: Call) -> bool:
-    """Return whether an order was refused or rejected because the instrument accepts none."""
-    return not _BY_STATE.isdisjoint(_refused_by(call))
-
-
 def _state_changes(run: ClientActivity, symbol: str, now: Instant) -> int:
     """Return how often an instrument changed its state up to an instant.
 
@@ -53,16 +41,12 @@ def _state_changes(run: ClientActivity, symbol: str, now: Instant) -> int:
     return sum(1 for at, _ in run.states.get(symbol, ()) if at <= now)
 
 
-@rule(
-    "market-state",
-    "3.1",
-    "Stop sending orders to a market that has refused them until its state changes.",
-    applies_to="an order that a market refused because of its state",
-)
+@rule("3.1", applies_to="an order that a market refused because of its state")
 def market_state(run: ClientActivity) -> Iterator[Finding]:
+    """Stop sending orders to a market that has refused them until its state changes."""
     refused: dict[tuple[str, str], tuple[int, Call]] = {}
     for call in run.calls:
-        if call.rpc not in _ENTRY or not _market_is_shut(call):
+        if call.rpc not in _ENTRY or _BY_STATE.isdisjoint(_refused_by(call)):
             continue
         symbol = _symbol_of(call)
         changes = _state_changes(run, symbol, call.at)
@@ -76,13 +60,9 @@ def market_state(run: ClientActivity) -> Iterator[Finding]:
             refused[call.caller, symbol] = changes, call
 
 
-@rule(
-    "not-after-expiry",
-    "3.1",
-    "Send no order to an instrument that has expired.",
-    applies_to="an order in an instrument that expires during the run",
-)
+@rule("3.1", applies_to="an order in an instrument that expires during the run")
 def not_after_expiry(run: ClientActivity) -> Iterator[Finding]:
+    """Send no order to an instrument that has expired."""
     for call in run.calls:
         symbol = _symbol_of(call) if call.rpc in _ENTRY else ""
         ends = [at for at, state in run.states.get(symbol, ()) if state in EXPIRED_STATES]
@@ -91,13 +71,9 @@ def not_after_expiry(run: ClientActivity) -> Iterator[Finding]:
             yield call.finding(f"{call.rpc} in {symbol}", broken)
 
 
-@rule(
-    "scales-are-read",
-    "2.6",
-    "Read tick, scales and minimum of each instrument; do not infer them.",
-    applies_to="the first order of a caller in an instrument",
-)
+@rule("2.6", applies_to="the first order of a caller in an instrument")
 def scales_are_read(run: ClientActivity) -> Iterator[Finding]:
+    """Read tick, scales and minimum of each instrument; do not infer them."""
     informed: set[str] = set()
     reported: set[tuple[str, str]] = set()
     terms_unread = "refused for its tick or size, and the instrument's terms had never been read"
@@ -109,9 +85,6 @@ def scales_are_read(run: ClientActivity) -> Iterator[Finding]:
         if call.rpc not in _ENTRY or (call.caller, symbol) in reported:
             continue
         reported.add((call.caller, symbol))
-        broken = terms_unread if _is_off_tick(call) and not informed & {call.caller, peer} else ""
+        off_tick, unread = "M4" in _refused_by(call), informed.isdisjoint((call.caller, peer))
+        broken = terms_unread if off_tick and unread else ""
         yield call.finding(f"first {call.rpc} in {symbol}", broken)
-
-
-def _is_off_tick(call: Call) -> bool:
-    return "M4" in _refused_by(call)

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from sim.api.pipeline.authentication import names_of
 from sim.api.pipeline.inputs import (
+    Input,
     RestCall,
     StreamHungUp,
     StreamOpened,
@@ -25,53 +25,97 @@ from sim.api.pipeline.inputs import (
     WebhookAnswered,
     by_script,
 )
-from sim.api.pipeline.request_log import LoggedCall
+from sim.api.pipeline.request_log import LoggedCall, is_called
 from sim.core.model.events import StateChanged
-from sim.core.webhooks.payloads import shown_url
-from sim.kernel.instants import NS_PER_S, Instant, Span
-from sim.read.conformance.finding import Finding
-from sim.read.record import JournalEntry, entries, facts_of
+from sim.core.model.refusals import HTTP_OF_CODE, Code
+from sim.kernel.instants import NS_PER_S, Instant, Span, format_instant
+from sim.read.record import JournalEntry, SentWebhook, entries, facts_of, posts_of
 from sim.read.requests import CallInput, RequestReader
-from sim.run.engine.journal_record import Record, RecordedEvent
+from sim.run.engine.journal_record import Record
 from sim.run.simulation import Simulation
 
-# HTTP statuses of the gRPC codes from 0 (OK) to 16.
-_HTTP_OF_CODE = (
-    *(200, 499, 500, 400, 504, 404, 409, 403),
-    *(429, 422, 409, 500, 501, 500, 503, 500, 401),
-)
+# HTTP statuses of the gRPC codes. An order that is refused with FAILED_PRECONDITION is 422 (§7.1).
+_HTTP_OF_CODE = HTTP_OF_CODE | {Code.OK: 200, Code.FAILED_PRECONDITION: 422}
 
 
-@dataclass(eq=False, kw_only=True)
+class Finding(Struct, frozen=True, kw_only=True):
+    """One case in which a rule applied. `broken` says how the client broke it, or is "".
+
+    `seq` is the position in the journal, and `subject` names the call there. `because_of` is the
+    input that made the rule apply: the 429, the 5xx, the end of a stream.
+    """
+
+    seq: int
+    at: Instant
+    caller: str
+    subject: str
+    broken: str = ""
+    because_of: int = 0
+
+    def is_about(self, caller: str) -> bool:
+        """Return whether it is about a caller, or a participant of that firm; "" means anybody."""
+        if not caller or is_called(self.caller, caller):
+            return True
+        firms = (f"{caller}/", f"firms/{caller}/")
+        return self.caller.startswith(firms)
+
+    def document(self) -> dict[str, Any]:
+        """Return the finding as JSON."""
+        return {
+            "seq": self.seq,
+            "request_id": f"{self.seq:016x}",
+            "at": format_instant(self.at),
+            "caller": self.caller,
+            "what": self.subject,
+            "broken": self.broken,
+            "because_of": self.because_of or None,
+        }
+
+    def line(self) -> str:
+        """Return the finding as text."""
+        return f"#{self.seq} {format_instant(self.at)} {self.caller}: {self.subject}: {self.broken}"
+
+
 class Call:
     """One request, or the opening of a stream.
 
     `status` is the HTTP status, or the nearest one to a gRPC code. `caller` is a participant, firm
     or address. Two calls with the same `fingerprint` make the same request: operation or address,
-    query, body or message, participant. `over` names the published limits that it exceeded. `read`
-    decodes the message.
+    query, body or message, participant. `over` names the published limits that it exceeded,
+    `ignored` the fields that nobody reads. `retry_after` is whole seconds; 0 if there was none.
     """
 
-    seq: int
-    at: Instant
-    input: CallInput
-    operation: str
-    caller: str
-    status: int
-    message: str
-    rule: str
-    body: dict[str, Any]
-    events: list[RecordedEvent]
-    retry_after: Span | None
-    ignored: tuple[str, ...]
-    over: tuple[str, ...]
-    read: Callable[[], Any]
-    fingerprint: str
+    ignored: tuple[str, ...] = ()
+    over: tuple[str, ...] = ()
+    retry_after: Span = 0
+
+    def __init__(
+        self,
+        entry: JournalEntry,
+        recorded: CallInput,
+        operation: str,
+        caller: str,
+        logged: LoggedCall | None,
+        read: Callable[[], Any],
+    ) -> None:
+        """`logged` is the call in the request log, if that goes back so far. `read` decodes it."""
+        self.seq, self.at, self.input = entry.seq, entry.at, recorded
+        self.operation, self.caller, self._read = operation, caller, read
+        self.rule, self.events = entry.out.rule, entry.out.events
+        self.body = _body_of(entry)
+        self.status = _status(recorded, entry.out)
+        self.fingerprint = _fingerprint(recorded)
+        if logged is not None:
+            self.ignored, self.over = logged.ignored, logged.over
+        if logged is not None and logged.why is not None:
+            self.retry_after = -(-(logged.why.retry_after or 0) // NS_PER_S) * NS_PER_S
+            if logged.why.answered_in:  # its own line lacks the status of a later answer
+                self.status = logged.status or self.status
 
     @cached_property
     def request(self) -> Any:
         """The message; None if there is none or it cannot be decoded."""
-        return self.read()
+        return self._read()
 
     @cached_property
     def rpc(self) -> str:
@@ -113,41 +157,51 @@ class RecordedStream(Struct, kw_only=True):
     revoked: bool = False
 
 
-class WebhookAnswer(Struct, frozen=True):
+class WebhookAnswer(NamedTuple):
     """The answer of a receiver to a webhook attempt."""
 
     seq: int
     at: Instant
-    event_id: str
-    url: str
-    status: int
-    error: str
+    sent: SentWebhook
+    answered: WebhookAnswered
 
     @property
     def acknowledged(self) -> bool:
-        return 200 <= self.status < 300
+        return 200 <= self.answered.status < 300
+
+    def finding(self, broken: str = "", because_of: int = 0) -> Finding:
+        """Return a finding about this answer."""
+        return Finding(
+            seq=self.seq,
+            at=self.at,
+            caller=self.sent.url,
+            subject=f"delivery of {self.sent.event_id}",
+            broken=broken,
+            because_of=because_of,
+        )
 
 
-class ClientActivity(Struct):
+class ClientActivity:
     """Everything that clients did on the current branch of a simulation.
 
     `states` holds (instant, state) for every change of an instrument's state.
     """
 
-    sim: Simulation
-    calls: list[Call] = field(default_factory=list)
-    streams: list[RecordedStream] = field(default_factory=list)
-    answers: list[WebhookAnswer] = field(default_factory=list)
-    states: dict[str, list[tuple[Instant, int]]] = field(default_factory=dict)
-    calls_of: dict[str, list[Call]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        _Reader(self).read()
-
-    def add(self, call: Call) -> None:
-        """Add another call."""
-        self.calls.append(call)
-        self.calls_of.setdefault(call.caller, []).append(call)
+    def __init__(self, sim: Simulation) -> None:
+        self.sim = sim
+        self.calls: list[Call] = []
+        self.calls_of: dict[str, list[Call]] = {}  # by caller
+        self.streams: list[RecordedStream] = []
+        self.answers: list[WebhookAnswer] = []
+        self.states: dict[str, list[tuple[Instant, int]]] = {}
+        self._log = {entry.seq: entry for entry in sim.log.entries(0, sim.seq)}
+        self._attempts: dict[str, SentWebhook] = {}
+        self._open: dict[int, RecordedStream] = {}
+        self._requests = RequestReader(sim.contract)
+        self._firms: dict[str, str] = {}  # fingerprint of a token: firm
+        for entry in entries(sim.journal.lines(0)):
+            self._read(entry, entry.input)
+            self._read_outcome(entry)
 
     def next_call(
         self, call: Call, matches: Callable[[Call], bool] = lambda other: True
@@ -157,46 +211,23 @@ class ClientActivity(Struct):
         following = bisect_right(mine, call.seq, key=lambda other: other.seq)
         return next(filter(matches, islice(mine, following, None)), None)
 
-
-class _Reader:
-    """Reads the journal into a run."""
-
-    def __init__(self, run: ClientActivity) -> None:
-        self._run = run
-        self._sim = sim = run.sim
-        self._log = {entry.seq: entry for entry in sim.log.entries(0, sim.seq)}
-        self._attempts: dict[str, tuple[str, str]] = {}  # attempt: (event id, url)
-        self._open: dict[int, RecordedStream] = {}
-        self._requests = RequestReader(sim.contract)
-        self._firms: dict[str, str] = {}  # fingerprint of a token: firm
-
-    def read(self) -> None:
-        """Read every line, in order."""
-        for entry in entries(self._sim.journal.lines(0)):
-            recorded = entry.input
-            if isinstance(recorded, CallInput) and not by_script(recorded):
-                call = self._call(entry, recorded)
-                self._run.add(call)
-                if entry.out.stream:
-                    stream = RecordedStream(opened=call, number=entry.out.stream)
-                    self._open[stream.number] = stream
-                    self._run.streams.append(stream)
-            elif isinstance(recorded, WebhookAnswered):
-                event_id, url = self._attempts.pop(recorded.attempt, ("", ""))
-                self._run.answers.append(
-                    WebhookAnswer(
-                        entry.seq, entry.at, event_id, url, recorded.status, recorded.error
-                    )
-                )
-            elif isinstance(recorded, StreamHungUp):
-                self._open.pop(recorded.stream, None)
-            self._read_outcome(entry)
+    def _read(self, entry: JournalEntry, recorded: Input) -> None:
+        if isinstance(recorded, CallInput) and not by_script(recorded):
+            call = self._call(entry, recorded)
+            self.calls.append(call)
+            self.calls_of.setdefault(call.caller, []).append(call)
+            if number := entry.out.stream:
+                self._open[number] = RecordedStream(opened=call, number=number)
+                self.streams.append(self._open[number])
+        elif isinstance(recorded, WebhookAnswered):
+            sent = self._attempts.pop(recorded.attempt, SentWebhook(recorded.attempt, "", ""))
+            self.answers.append(WebhookAnswer(entry.seq, entry.at, sent, recorded))
+        elif isinstance(recorded, StreamHungUp):
+            self._open.pop(recorded.stream, None)
 
     def _read_outcome(self, entry: JournalEntry) -> None:
         out = entry.out
-        for post in out.posts:
-            attempt, event_id, rest = post.split(" ", 2)
-            self._attempts[attempt] = event_id, shown_url(rest.rpartition(" ")[0])
+        self._attempts |= {sent.attempt: sent for sent in posts_of(out)}
         last = max((timer.at for timer in out.fired), default=entry.at)
         for closed in out.closed:
             stream = self._open.pop(closed.stream, None)
@@ -207,50 +238,31 @@ class _Reader:
                 stream.revoked = "S6" in (stream.rule, facts_of(closed).get("like"))
         for event in out.events:
             if isinstance(event, StateChanged):
-                states = self._run.states.setdefault(event.symbol, [])
+                states = self.states.setdefault(event.symbol, [])
                 states.append((event.at, event.state))
 
     def _call(self, entry: JournalEntry, recorded: CallInput) -> Call:
-        out, logged = entry.out, self._log.get(entry.seq)
-        why = logged.why if logged is not None else None
-        wait = why.retry_after if why is not None else None
-        body = entry.body
-        body = body if isinstance(body, dict) else {}
-        operation = out.operation
+        operation = entry.out.operation
         if not operation and not isinstance(recorded, RestCall):
-            rpc = self._sim.contract.by_rpc(recorded.method)
+            rpc = self.sim.contract.by_rpc(recorded.method)
             operation = rpc.name if rpc is not None else ""  # refused before it was looked up
-        return Call(
-            seq=entry.seq,
-            at=entry.at,
-            input=recorded,
-            operation=operation,
-            caller=self._caller(recorded, out.caller, body),
-            status=_deferred_status(logged) or _status(recorded, out),
-            message=out.message,
-            rule=out.rule,
-            body=body,
-            events=out.events,
-            retry_after=-(-wait // NS_PER_S) * NS_PER_S if wait else None,
-            ignored=logged.ignored if logged is not None else (),
-            over=logged.over if logged is not None else (),
-            read=partial(self._request, recorded, operation),
-            fingerprint=_fingerprint(recorded),
-        )
+        caller, logged = self._caller(entry, recorded), self._log.get(entry.seq)
+        read = partial(self._request, recorded, operation)
+        return Call(entry, recorded, operation, caller, logged, read)
 
-    def _caller(self, recorded: CallInput, caller: str, body: dict[str, Any]) -> str:
+    def _caller(self, entry: JournalEntry, recorded: CallInput) -> str:
         """Return the caller, even of a call that was refused before authentication.
 
         That is a participant, a firm or an API key's owner; without credentials, the address from
         which it called.
         """
-        credential, exchange = recorded.credential, self._sim.exchange
+        credential, exchange = recorded.credential, self.sim.exchange
         match credential.kind:
             case "assertion":
                 firm = exchange.firms.by_client(credential.key)
                 if firm is None:
                     return credential.key or recorded.peer
-                if token := body.get("access_token", ""):
+                if token := _body_of(entry).get("access_token", ""):
                     self._firms[token.removeprefix("sha256:")] = firm.name
                 return firm.name
             case "bearer":
@@ -258,24 +270,23 @@ class _Reader:
                 return recorded.participant or known_firm or credential.key or recorded.peer
             case "api_key":
                 return names_of(exchange, credential, None, recorded.peer)[0]
-        return caller or recorded.peer
+        return entry.out.caller or recorded.peer
 
     def _request(self, recorded: CallInput, name: str) -> Any:
-        return self._requests.request(recorded, self._sim.contract.by_name(name)) if name else None
+        return self._requests.request(recorded, self.sim.contract.by_name(name)) if name else None
 
 
 def _status(recorded: CallInput, out: Record) -> int:
     over_http = isinstance(recorded, RestCall) or (
         isinstance(recorded, StreamOpened) and recorded.web_socket
     )
-    return out.status if over_http and out.status else _HTTP_OF_CODE[out.code]
+    return out.status if over_http and out.status else _HTTP_OF_CODE[Code(out.code)]
 
 
-def _deferred_status(entry: LoggedCall | None) -> int:
-    """Return the status of a refused deferred answer, which the call's line lacks."""
-    if entry is None or entry.why is None or not entry.why.answered_in:
-        return 0
-    return entry.status
+def _body_of(entry: JournalEntry) -> dict[str, Any]:
+    """Return the body of an answer; empty if it is no JSON object or was not kept."""
+    body = entry.body
+    return body if isinstance(body, dict) else {}
 
 
 def _fingerprint(recorded: CallInput) -> str:

@@ -87,14 +87,10 @@ class ConformanceReport(Struct, frozen=True, kw_only=True):
 
 
 def _document(verdict: RuleVerdict) -> dict[str, Any]:
-    rule, applied = verdict.rule, len(verdict.applied)
     return {
-        "rule": rule.name,
-        "section": f"§{rule.section}",
-        "says": rule.requirement,
-        "applies_to": rule.applies_to,
+        **verdict.rule.document(),
         "verdict": verdict.word,
-        "applied": applied,
+        "applied": len(verdict.applied),
         "findings": [finding.document() for finding in verdict.broken],
     }
 
@@ -124,16 +120,7 @@ def _case(verdict: RuleVerdict) -> Case:
 
 def rules_document(rules: dict[str, Rule]) -> list[dict[str, Any]]:
     """Return the rulebook as JSON."""
-    return [
-        {
-            "rule": rule.name,
-            "section": f"§{rule.section}",
-            "says": rule.requirement,
-            "applies_to": rule.applies_to,
-            "advice": rule.advice,
-        }
-        for rule in rules.values()
-    ]
+    return [{**rule.document(), "advice": rule.advice} for rule in rules.values()]
 
 
 def print_rules(rules: dict[str, Rule], out: TextIO) -> None:

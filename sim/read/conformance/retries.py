@@ -11,8 +11,7 @@ from itertools import pairwise
 from msgspec import json, structs
 
 from sim.kernel.instants import NS_PER_S, format_span, minutes
-from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Call, ClientActivity
+from sim.read.conformance.recorded_run import Call, ClientActivity, Finding
 from sim.read.conformance.rules import rule
 
 _FAILED = (500, 502, 503, 504)
@@ -31,23 +30,23 @@ _IDEMPOTENCY_KEYS = {
 }
 
 
+def _followed(
+    run: ClientActivity, applies: Callable[[Call], object]
+) -> Iterator[tuple[Call, Call]]:
+    """Yield calls to which a rule applies, with the same caller's next call of the operation."""
+    for call in filter(applies, run.calls):
+        if (again := run.next_call(call, _same_operation(call))) is not None:
+            yield call, again
+
+
 def _same_operation(call: Call) -> Callable[[Call], bool]:
     return lambda other: other.operation == call.operation
 
 
-@rule(
-    "retry-after",
-    "7.1",
-    "After a 429, wait Retry-After before calling the same operation again.",
-    applies_to="the next call of an operation that was answered 429 with Retry-After",
-)
+@rule("7.1", applies_to="the next call of an operation that was answered 429 with Retry-After")
 def retry_after(run: ClientActivity) -> Iterator[Finding]:
-    for call in run.calls:
-        if call.status != 429 or call.retry_after is None:
-            continue
-        again = run.next_call(call, _same_operation(call))
-        if again is None:
-            continue
+    """After a 429, wait Retry-After before calling the same operation again."""
+    for call, again in _followed(run, lambda call: call.status == 429 and call.retry_after):
         if again.at >= call.at + call.retry_after:
             yield call.finding()
         else:
@@ -74,13 +73,9 @@ def _series(run: ClientActivity) -> Iterator[list[Call]]:
     yield from series.values()
 
 
-@rule(
-    "backoff",
-    "7.1",
-    "Repeat a call that failed with 5xx after 1, 2, 4, 8 seconds (1 after 500).",
-    applies_to="a call that is repeated after it was answered 5xx",
-)
+@rule("7.1", applies_to="a call that is repeated after it was answered 5xx")
 def backoff(run: ClientActivity) -> Iterator[Finding]:
+    """Repeat a call that failed with 5xx after 1, 2, 4, 8 seconds (1 after 500)."""
     for attempts in _series(run):
         for number, (failed, again) in enumerate(pairwise(attempts)):
             wait = 1 if failed.status == 500 else _WAITS_S[min(number, len(_WAITS_S) - 1)]
@@ -92,13 +87,9 @@ def backoff(run: ClientActivity) -> Iterator[Finding]:
             yield again.finding(broken=broken, because_of=failed)
 
 
-@rule(
-    "at-most-five-attempts",
-    "7.1",
-    "Give up a failing call after five attempts.",
-    applies_to="a call that was answered 5xx",
-)
+@rule("7.1", applies_to="a call that was answered 5xx")
 def at_most_five_attempts(run: ClientActivity) -> Iterator[Finding]:
+    """Give up a failing call after five attempts."""
     for attempts in _series(run):
         count = len(attempts)
         too_many = f"attempt {count} of the same call, at most {_ATTEMPTS_MAX}"
@@ -106,13 +97,9 @@ def at_most_five_attempts(run: ClientActivity) -> Iterator[Finding]:
         yield attempts[-1].finding(broken=broken, because_of=attempts[0])
 
 
-@rule(
-    "no-hopeless-retry",
-    "7.1",
-    "Do not repeat a call that was answered 400, 403, 405 or 413.",
-    applies_to="a call that was answered 400, 403, 405 or 413",
-)
+@rule("7.1", applies_to="a call that was answered 400, 403, 405 or 413")
 def no_hopeless_retry(run: ClientActivity) -> Iterator[Finding]:
+    """Do not repeat a call that was answered 400, 403, 405 or 413."""
     for call in run.calls:
         if call.status not in _HOPELESS:
             continue
@@ -128,19 +115,10 @@ def no_hopeless_retry(run: ClientActivity) -> Iterator[Finding]:
             yield call.finding()
 
 
-@rule(
-    "narrow-reports",
-    "7.1",
-    "After the 504 of an unfiltered report query, narrow it instead of repeating it.",
-    applies_to="the next report query after the 504 of an unfiltered one",
-)
+@rule("7.1", applies_to="the next report query after the 504 of an unfiltered one")
 def narrow_reports(run: ClientActivity) -> Iterator[Finding]:
-    for call in run.calls:
-        if call.status != 504 or call.rpc not in REPORTS or is_narrowed(call):
-            continue
-        again = run.next_call(call, _same_operation(call))
-        if again is None:
-            continue
+    """After the 504 of an unfiltered report query, narrow it instead of repeating it."""
+    for call, again in _followed(run, _timed_out_unfiltered):
         if is_narrowed(again):
             yield call.finding()
         else:
@@ -148,18 +126,18 @@ def narrow_reports(run: ClientActivity) -> Iterator[Finding]:
             yield again.finding(broken=broken, because_of=call)
 
 
+def _timed_out_unfiltered(call: Call) -> bool:
+    return call.status == 504 and call.rpc in REPORTS and not is_narrowed(call)
+
+
 def is_narrowed(call: Call) -> bool:
     """Return whether a report query is restricted in any way."""
     return any(getattr(call.request, name, None) for name in _NARROWING)
 
 
-@rule(
-    "idempotent-retry",
-    "7.1",
-    "Retry an order or transfer that may have been processed with the same id or key.",
-    applies_to="an order or transfer that is sent again after it was answered 5xx",
-)
+@rule("7.1", applies_to="an order or transfer that is sent again after it was answered 5xx")
 def idempotent_retry(run: ClientActivity) -> Iterator[Finding]:
+    """Retry an order or transfer that may have been processed with the same id or key."""
     for call in run.calls:
         name = _IDEMPOTENCY_KEYS.get(call.rpc)
         if name is None or call.status not in _FAILED or call.request is None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from msgspec import Struct
 
-from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import ClientActivity
+from sim.read.conformance.recorded_run import ClientActivity, Finding
 
 Findings = Callable[[ClientActivity], Iterable[Finding]]
 
@@ -26,17 +26,32 @@ class Rule(Struct, frozen=True):
     findings: Findings
     advice: bool = False
 
+    def document(self) -> dict[str, Any]:
+        """Return the rule as JSON, without what depends on a run."""
+        return {
+            "rule": self.name,
+            "section": f"§{self.section}",
+            "says": self.requirement,
+            "applies_to": self.applies_to,
+        }
+
     @property
     def unmet(self) -> str:
         """Why the rule never applied."""
         return f"it applies to {self.applies_to}, and there was no such case"
 
 
-def rule(
-    name: str, section: str, requirement: str, *, applies_to: str, advice: bool = False
-) -> Callable[[Findings], Rule]:
-    """Return a decorator that makes a rule of a generator of findings."""
-    return lambda findings: Rule(name, section, requirement, applies_to, findings, advice)
+def rule(section: str, *, applies_to: str, advice: bool = False) -> Callable[[Findings], Rule]:
+    """Return a decorator that makes a rule of a generator of findings: its name is that of the
+    generator with hyphens, its requirement the docstring.
+    """
+
+    def decorate(findings: Findings) -> Rule:
+        name = findings.__name__.replace("_", "-")
+        requirement = " ".join((findings.__doc__ or "").split())
+        return Rule(name, section, requirement, applies_to, findings, advice)
+
+    return decorate
 
 
 class RuleVerdict(Struct, frozen=True):

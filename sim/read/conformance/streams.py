@@ -7,8 +7,7 @@ from itertools import pairwise
 
 from sim.core.catalogue.assumptions import STREAM_HEARTBEAT
 from sim.kernel.instants import format_span, minutes, seconds
-from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import ClientActivity, RecordedStream
+from sim.read.conformance.recorded_run import ClientActivity, Finding, RecordedStream
 from sim.read.conformance.rules import rule
 
 _RESUMABLE = (
@@ -40,12 +39,11 @@ def _next_stream(run: ClientActivity, stream: RecordedStream) -> RecordedStream 
 
 
 @rule(
-    "streams-are-resumed",
     "6.2",
-    "Resume a resumable stream that was dropped with its resume token or time.",
     applies_to="the reopening of a resumable stream that was dropped after its first heartbeat",
 )
 def streams_are_resumed(run: ClientActivity) -> Iterator[Finding]:
+    """Resume a resumable stream that was dropped with its resume token or time."""
     first_heartbeat = run.sim.exchange.ctx.assumptions.number(STREAM_HEARTBEAT)
     for stream in run.streams:
         dropped = stream.code in (_INTERNAL, _UNAVAILABLE) and stream.opened.rpc in _RESUMABLE
@@ -63,13 +61,11 @@ def streams_are_resumed(run: ClientActivity) -> Iterator[Finding]:
         yield again.opened.finding(_name(again), "" if resumed else without_token, stream.ended_seq)
 
 
-@rule(
-    "no-revocation-storm",
-    "6.2",
-    "After a revoked session find the other subscriber instead of taking the session back at once.",
-    applies_to="a stream whose session was revoked",
-)
+@rule("6.2", applies_to="a stream whose session was revoked")
 def no_revocation_storm(run: ClientActivity) -> Iterator[Finding]:
+    """After a revoked session find the other subscriber instead of taking the session
+    back at once.
+    """
     revoked: dict[tuple[str, str], list[int]] = {}
     for stream in run.streams:
         if not stream.revoked or stream.ended is None:
@@ -85,13 +81,9 @@ def no_revocation_storm(run: ClientActivity) -> Iterator[Finding]:
         yield stream.opened.finding(_name(stream), broken)
 
 
-@rule(
-    "keepalive",
-    "8",
-    "Send a keepalive on the bidirectional stream every 30 to 60 minutes.",
-    applies_to="a bidirectional stream of market data",
-)
+@rule("8", applies_to="a bidirectional stream of market data")
 def keepalive(run: ClientActivity) -> Iterator[Finding]:
+    """Send a keepalive on the bidirectional stream every 30 to 60 minutes."""
     for stream in run.streams:
         if stream.opened.rpc == "BiDirectionalStreamMarketData":
             idle = f"{stream.message}: send a keepalive every 30 to 60 minutes"
@@ -99,13 +91,9 @@ def keepalive(run: ClientActivity) -> Iterator[Finding]:
             yield stream.opened.finding(_name(stream), broken)
 
 
-@rule(
-    "reconnect-backoff",
-    "7.1",
-    "Back off between attempts to open a stream while the service is unavailable.",
-    applies_to="the reopening of a stream that ended with UNAVAILABLE",
-)
+@rule("7.1", applies_to="the reopening of a stream that ended with UNAVAILABLE")
 def reconnect_backoff(run: ClientActivity) -> Iterator[Finding]:
+    """Back off between attempts to open a stream while the service is unavailable."""
     for stream in run.streams:
         if stream.code != _UNAVAILABLE:
             continue

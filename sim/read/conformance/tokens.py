@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sim.kernel.instants import NS_PER_S, Instant, Span, format_span, seconds
-from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Call, ClientActivity
+from sim.read.conformance.recorded_run import Call, ClientActivity, Finding
 from sim.read.conformance.rules import rule
 
 _REFRESH_BEFORE = seconds(30)
@@ -23,13 +22,9 @@ def _issued(run: ClientActivity) -> Iterator[tuple[Call, str, Span]]:
             yield call, token.removeprefix("sha256:"), lifetime
 
 
-@rule(
-    "token-refreshed-in-time",
-    "5.1",
-    "Refresh a token 30 seconds before its expires_in has passed.",
-    applies_to="a call with a token that was issued in the same run",
-)
+@rule("5.1", applies_to="a call with a token that was issued in the same run")
 def token_refreshed_in_time(run: ClientActivity) -> Iterator[Finding]:
+    """Refresh a token 30 seconds before its expires_in has passed."""
     tokens: dict[str, tuple[Instant, Span]] = {
         token: (call.at, lifetime) for call, token, lifetime in _issued(run)
     }
@@ -46,13 +41,9 @@ def token_refreshed_in_time(run: ClientActivity) -> Iterator[Finding]:
         yield call.finding(broken=late if age > lifetime - _REFRESH_BEFORE else "")
 
 
-@rule(
-    "no-dead-token",
-    "7.1",
-    "After a 401 get a new token instead of sending the old one again.",
-    applies_to="a call with a token that was answered 401",
-)
+@rule("7.1", applies_to="a call with a token that was answered 401")
 def no_dead_token(run: ClientActivity) -> Iterator[Finding]:
+    """After a 401 get a new token instead of sending the old one again."""
     refused: dict[str, Call] = {}
     for call in run.calls:
         token = call.credential.key
@@ -66,13 +57,9 @@ def no_dead_token(run: ClientActivity) -> Iterator[Finding]:
             yield call.finding()
 
 
-@rule(
-    "fresh-jti",
-    "5.1",
-    "Use a new jti for every assertion.",
-    applies_to="a token request with a signed assertion",
-)
+@rule("5.1", applies_to="a token request with a signed assertion")
 def fresh_jti(run: ClientActivity) -> Iterator[Finding]:
+    """Use a new jti for every assertion."""
     first_uses: dict[tuple[str, str], Call] = {}
     for call in run.calls:
         credential = call.credential
@@ -86,14 +73,9 @@ def fresh_jti(run: ClientActivity) -> Iterator[Finding]:
             yield call.finding(subject, "used the jti of an earlier assertion", first)
 
 
-@rule(
-    "token-kept",
-    "5.1",
-    "Use a token until shortly before its end instead of fetching one for each call.",
-    applies_to="the second token of a client",
-    advice=True,
-)
+@rule("5.1", applies_to="the second token of a client", advice=True)
 def token_kept(run: ClientActivity) -> Iterator[Finding]:
+    """Use a token until shortly before its end instead of fetching one for each call."""
     latest: dict[str, tuple[Call, Span]] = {}
     early: dict[str, int] = {}
     for call, _, lifetime in _issued(run):

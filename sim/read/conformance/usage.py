@@ -10,21 +10,16 @@ from sim.api.pipeline.inputs import RestCall
 from sim.contract.contract import UnknownOperation, load_contract
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel.instants import minutes
-from sim.read.conformance.finding import Finding
-from sim.read.conformance.recorded_run import Call, ClientActivity
+from sim.read.conformance.recorded_run import Call, ClientActivity, Finding
 from sim.read.conformance.retries import REPORTS, is_narrowed
 from sim.read.conformance.rules import rule
 
 _REFUSALS_MAX, _PERIOD = 3, minutes(1)
 
 
-@rule(
-    "within-limits",
-    "8",
-    "Stay within the rate limits: three 429 answers for one operation in a minute are too many.",
-    applies_to="a call that was answered 429",
-)
+@rule("8", applies_to="a call that was answered 429")
 def within_limits(run: ClientActivity) -> Iterator[Finding]:
+    """Stay within the rate limits: three 429 answers for one operation in a minute are too many."""
     refused: dict[tuple[str, str], list[Call]] = {}
     for call in run.calls:
         if call.status != 429:
@@ -36,13 +31,9 @@ def within_limits(run: ClientActivity) -> Iterator[Finding]:
         yield call.finding(broken=often if recent >= _REFUSALS_MAX else "", because_of=mine[0])
 
 
-@rule(
-    "snake-case-queries",
-    "0",
-    "Write query parameters of the retail API in snake_case.",
-    applies_to="a call of the retail API with a query",
-)
+@rule("0", applies_to="a call of the retail API with a query")
 def snake_case_queries(run: ClientActivity) -> Iterator[Finding]:
+    """Write query parameters of the retail API in snake_case."""
     for call in run.calls:
         if isinstance(call.input, RestCall) and call.input.plane == "retail" and call.input.query:
             names = [name for name, _ in parse_qsl(call.input.query, keep_blank_values=True)]
@@ -51,41 +42,26 @@ def snake_case_queries(run: ClientActivity) -> Iterator[Finding]:
             yield call.finding(broken=ignored if wrong else "")
 
 
-@rule(
-    "known-fields",
-    "9",
-    "Send only fields that the contract has; others are ignored.",
-    applies_to="a REST call that succeeded",
-    advice=True,
-)
+@rule("9", applies_to="a REST call that succeeded", advice=True)
 def known_fields(run: ClientActivity) -> Iterator[Finding]:
+    """Send only fields that the contract has; others are ignored."""
     for call in run.calls:
         if call.operation and call.status < 400 and isinstance(call.input, RestCall):
             yield call.finding(broken=f"ignored: {', '.join(call.ignored)}" if call.ignored else "")
 
 
-@rule(
-    "filtered-reports",
-    "4.3",
-    "Filter report searches by symbol.",
-    applies_to="a report query",
-    advice=True,
-)
+@rule("4.3", applies_to="a report query", advice=True)
 def filtered_reports(run: ClientActivity) -> Iterator[Finding]:
+    """Filter report searches by symbol."""
     unfiltered = "without a filter by symbol most such searches time out at the edge after 30 s"
     for call in run.calls:
         if call.rpc in REPORTS and call.request is not None:
             yield call.finding(broken="" if is_narrowed(call) else unfiltered)
 
 
-@rule(
-    "published-limits",
-    "8",
-    "Stay within the published limits that are counted here and enforced elsewhere.",
-    applies_to="a call of an operation whose published limit is only counted",
-    advice=True,
-)
+@rule("8", applies_to="a call of an operation whose published limit is only counted", advice=True)
 def published_limits(run: ClientActivity) -> Iterator[Finding]:
+    """Stay within the published limits that are counted here and enforced elsewhere."""
     for call in run.calls:
         limits = ", ".join(call.over)
         over = f"over the published limit {limits}: `limits.extra` would refuse it with 429"
@@ -101,3 +77,26 @@ def _published(operation: str) -> bool:
     except UnknownOperation:
         return False
     return any(LIMITS[name].extra for name in names)
+
+
+# ---- requests for quotes (§4.2; the published guide to combos)
+
+
+@rule("4.2", applies_to="a quote on a request")
+def quotes_by_the_requester(run: ClientActivity) -> Iterator[Finding]:
+    """Name the prices of a quote from the requester's side: it buys at buyPrice and you sell, so
+    buyPrice is not below sellPrice.
+    """
+    inverted = "buyPrice is below sellPrice: the two prices are swapped"
+    for call in run.calls:
+        if call.rpc == "CreateQuote" and (call.status == 200 or call.rule == "M46"):
+            yield call.finding(broken=inverted if call.status != 200 else "")
+
+
+@rule("4.2", applies_to="the confirmation of a quote")
+def confirm_in_time(run: ClientActivity) -> Iterator[Finding]:
+    """Confirm an accepted quote once, before its confirmationDeadline."""
+    late = "the quote was no longer accepted: confirm once, before confirmationDeadline"
+    for call in run.calls:
+        if call.rpc == "ConfirmQuote":
+            yield call.finding(broken=late if call.status == 409 else "")

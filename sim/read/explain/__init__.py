@@ -10,9 +10,8 @@ the state, and change neither. `text.py` writes an explanation as text,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sim.read.explain.accounts import explain_account
 from sim.read.explain.faults import explain_fault
@@ -22,29 +21,15 @@ from sim.read.explain.refusals import explain_refusal
 from sim.read.explain.streams import explain_stream
 from sim.read.explain.verifications import explain_verification
 from sim.read.explain.webhooks import explain_delivery
+from sim.run.simulation import Simulation
 
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
-
-Explain = Callable[["Simulation", str], dict[str, Any] | None]
-_REQUEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
-_STREAM = re.compile(r"[0-9]{1,15}", re.ASCII)
-
-
-def _request(sim: Simulation, name: str) -> dict[str, Any] | None:
-    return explain_refusal(sim, name) if _REQUEST.fullmatch(name) else None
-
-
-def _stream(sim: Simulation, name: str) -> dict[str, Any] | None:
-    return explain_stream(sim, int(name)) if _STREAM.fullmatch(name) else None
-
-
+Explain = Callable[[Simulation, str], dict[str, Any] | None]
 # Tried in this order for a name without a kind.
 _EXPLAINERS: dict[str, Explain] = {
-    "request": _request,
+    "request": explain_refusal,
     "order": explain_order,
     "instrument": explain_instrument,
-    "stream": _stream,
+    "stream": explain_stream,
     "account": explain_account,
     "webhook": explain_delivery,
     "kyc": explain_verification,

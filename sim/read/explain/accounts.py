@@ -4,19 +4,18 @@ reservations of its open orders.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sim.core.catalogue.assumptions import BUYING_POWER_NET
 from sim.core.model.events import CashMoved, PositionChanged
 from sim.core.model.quantities import cash_text, decimal_text
 from sim.core.model.refusals import NotFound
-from sim.read.explain.causes import Cause, JournalStep, steps_back
+from sim.read.explain.causes import Cause, steps_back
 from sim.read.explain.rules import Basis
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.run.simulation import Simulation
 
 ROWS_MAX = 100
+_MOVEMENTS: tuple[type[CashMoved | PositionChanged], ...] = (CashMoved, PositionChanged)
 
 
 def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
@@ -27,14 +26,8 @@ def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
         return None
     trading = sim.exchange.trading
     account = trading.ledger.require(name)
-    balance, free, reserve = (
-        cash_text(amount)
-        for amount in (
-            account.balance,
-            trading.buying_power(name),
-            trading.open_orders_reserve(name),
-        )
-    )
+    balance, free = cash_text(account.balance), cash_text(trading.buying_power(name))
+    reserve = cash_text(trading.open_orders_reserve(name))
     positions = ", ".join(
         f"{_contracts(sim, position.symbol, position.net)} of {position.symbol}"
         for position in trading.positions.of(name)
@@ -63,35 +56,26 @@ def account_chain(
     """Return the latest cash and position rows of an account, at most `most`, oldest first."""
     chain: list[Cause] = []
     for step in steps_back(sim, f'"account":"{account}"', until):
-        for event in reversed(step.events):
-            if isinstance(event, CashMoved) and event.account == account:
-                chain.append(_cash_moved(step, event))
-            elif isinstance(event, PositionChanged) and event.account == account:
-                chain.append(_position_changed(step, event))
+        events = list(step.events_of(*_MOVEMENTS, account=account))
+        chain += (step.decision(_moved(sim, event), event) for event in reversed(events))
         if len(chain) >= most:
             break
     return chain[:most][::-1]
 
 
-def _cash_moved(step: JournalStep, event: CashMoved) -> Cause:
-    change = event.after - event.before
-    sign = "+" if change >= 0 else ""
+def _moved(sim: Simulation, event: CashMoved | PositionChanged) -> str:
+    """Describe a row of cash, or a change of a position."""
+    if isinstance(event, PositionChanged):
+        change, net = (_contracts(sim, event.symbol, qty) for qty in (event.qty_change, event.net))
+        sign = "+" if event.qty_change >= 0 else ""
+        return f"{sign}{change} {event.symbol}, {event.description}: net {net}"
+    amount = event.after - event.before
+    sign = "+" if amount >= 0 else ""
     symbol = f" in {event.symbol}" if event.symbol else ""
     reference = f" for {event.reference}" if event.reference else ""
-    return step.decision(
-        f"{sign}{cash_text(change)} USD {event.type.name}, {event.description}{symbol}{reference}:"
-        f" balance {cash_text(event.after)}",
-        event,
-    )
-
-
-def _position_changed(step: JournalStep, event: PositionChanged) -> Cause:
-    symbol, change = event.symbol, event.qty_change
-    sign = "+" if change >= 0 else ""
-    return step.decision(
-        f"{sign}{_contracts(step.sim, symbol, change)} {symbol}, {event.description}:"
-        f" net {_contracts(step.sim, symbol, event.net)}",
-        event,
+    return (
+        f"{sign}{cash_text(amount)} USD {event.type.name}, {event.description}{symbol}{reference}:"
+        f" balance {cash_text(event.after)}"
     )
 
 

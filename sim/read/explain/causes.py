@@ -9,7 +9,7 @@ source, so the exchange stores nothing extra for explanations.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import to_builtins
 
@@ -24,15 +24,15 @@ from sim.api.pipeline.inputs import (
     StreamOpened,
     WebhookAnswered,
 )
+from sim.core.service.faults import ActiveFault
 from sim.kernel.instants import Instant, format_instant
 from sim.read.explain.rules import basis_of
 from sim.read.line_search import lines_with
 from sim.read.record import JournalEntry, facts_of
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.run.simulation import Simulation
 
 Cause = dict[str, Any]
+E = TypeVar("E")
 
 
 class Status(NamedTuple):
@@ -68,6 +68,13 @@ class JournalStep(JournalEntry):
     def action(self) -> str:
         """The name of an operator's action; "" of another input."""
         return self.input.action if isinstance(self.input, Controlled) else ""
+
+    def events_of(self, *kinds: type[E], **fields: object) -> Iterator[E]:
+        """Yield the events of some kinds that have these values in their fields, in order."""
+        for event in self.events:
+            if isinstance(event, kinds):
+                if all(getattr(event, name) == value for name, value in fields.items()):
+                    yield event
 
     def _scenario_step(self) -> str:
         """Return the name of the step that began at this input, or the last one before it."""
@@ -164,13 +171,17 @@ def due_of(sim: Simulation, kind: str, subject: str) -> Instant | None:
     return None
 
 
+def fault_named(sim: Simulation, name: str) -> ActiveFault | None:
+    """Return a fault by its id, in force or over; None if there is none."""
+    every = (*sim.exchange.faults.all(), *sim.exchange.faults.over())
+    return next((fault for fault in every if fault.id == name), None)
+
+
 def fault_document(sim: Simulation, name: str) -> dict[str, Any]:
     """Return a fault by its id, as it was added; an empty document without an id."""
     if not name:
         return {}
-    every = (*sim.exchange.faults.over(), *sim.exchange.faults.all())
-    faults = {fault.id: fault for fault in every}
-    fault = faults.get(name)
+    fault = fault_named(sim, name)
     spec = to_builtins(fault.spec) if fault else None
     return {
         "fault": {"id": name, "spec": spec, "added": format_instant(fault.added) if fault else None}

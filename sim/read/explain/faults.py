@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sim.core.model.events import FaultInjected
 from sim.core.service.faults import ActiveFault
-from sim.read.explain.causes import Cause, JournalStep, fault_document, steps
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.read.explain.causes import Cause, JournalStep, fault_document, fault_named, steps
+from sim.run.simulation import Simulation
 
 _SHOWN = 50  # number of injections that an explanation lists, the latest ones
 
 
 def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
     """Explain a fault by its id; None if there is none with this id."""
-    faults = sim.exchange.faults
-    fault = next((fault for fault in (*faults.all(), *faults.over()) if fault.id == name), None)
+    fault = fault_named(sim, name)
     if fault is None:
         return None
-    in_force = fault in faults.all()
+    in_force = fault in sim.exchange.faults.all()
     remedy = f"DELETE /_sim/v1/faults/{name} ends it" if in_force else ""
+    struck = (strikes_of(step, fault=name) for step in steps(sim, f'"fault":"{name}"'))
+    chain = [cause for causes in struck for cause in causes]
     return {
         "subject": f"fault/{name}",
         "kind": "fault",
@@ -31,7 +30,7 @@ def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
         "summary": _summary(fault),
         "remedy": remedy,
         **fault_document(sim, name),
-        "chain": injections(sim, name)[-_SHOWN:],
+        "chain": chain[-_SHOWN:],
     }
 
 
@@ -42,27 +41,11 @@ def _summary(fault: ActiveFault) -> str:
     return f"it was injected into {fault.affected} of {fault.matched} matches: {fault.action}"
 
 
-def injections(sim: Simulation, name: str = "", subject: str = "") -> list[Cause]:
-    """Return what a fault affected, or what faults did to a subject, oldest first."""
-    needle = f'"fault":"{name}"' if name else f'"subject":"{subject}"'
-    return [
-        cause
-        for step in steps(sim, needle)
-        for cause in strikes_of(step, name=name, subject=subject)
-    ]
-
-
-def strikes_of(
-    step: JournalStep, *, name: str = "", subject: str = "", plane: str = ""
-) -> list[Cause]:
-    """Return the faults that were injected in one input, as causes."""
+def strikes_of(step: JournalStep, **fields: str) -> list[Cause]:
+    """Return the injections of faults in one input that have these values in their fields."""
     return [
         step.decision(sentence(event), event) | fault_document(step.sim, event.fault)
-        for event in step.events
-        if isinstance(event, FaultInjected)
-        and (not name or event.fault == name)
-        and (not subject or event.subject == subject)
-        and (not plane or event.plane == plane)
+        for event in step.events_of(FaultInjected, **fields)
     ]
 
 

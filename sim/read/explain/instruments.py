@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import json
 
@@ -15,10 +15,9 @@ from sim.core.model.timer_priority import EDGE_TIMER
 from sim.kernel.instants import format_instant
 from sim.read.explain.causes import Cause, JournalStep, steps
 from sim.read.record import facts_of
+from sim.run.simulation import Simulation
 
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
-
+_EVENTS: tuple[type[StateChanged | Settled], ...] = (StateChanged, Settled)
 # Why a state changed, by the rule that demanded it.
 _CHANGES = {
     "L3": "its schedule",
@@ -71,19 +70,21 @@ def instrument_chain(sim: Simulation, symbol: str, until: int | None = None) -> 
     for step in steps(sim, *needles, '"action":"instrument.create"', until=until):
         if not chain and _creates(step, symbol):
             chain.append(step.cause("listed by the operator"))
-        for event in step.events:
-            if isinstance(event, StateChanged) and event.symbol == symbol:
-                game_over = facts_of(event).get("game") == "over"
-                reason = "the game is over" if game_over else _CHANGES[event.rule]
-                change = f"{event.was.name} → {event.state.name}: {reason}"
-                chain.append(step.decision(change, event))
-            elif isinstance(event, Settled) and event.symbol == symbol:
-                scale = sim.exchange.instruments.require(symbol).price_scale
-                kind = "preliminary" if event.preliminary else "final"
-                price = f"settlement price {decimal_text(event.price, scale)}, {kind}"
-                reason = f": {event.text}" if event.text else ""
-                chain.append(step.decision(price + reason, event))
+        for event in step.events_of(*_EVENTS, symbol=symbol):
+            chain.append(step.decision(_change(sim, event), event))
     return chain
+
+
+def _change(sim: Simulation, event: StateChanged | Settled) -> str:
+    """Describe a change of state, or a settlement."""
+    if isinstance(event, StateChanged):
+        game_over = facts_of(event).get("game") == "over"
+        reason = "the game is over" if game_over else _CHANGES[event.rule]
+        return f"{event.was.name} → {event.state.name}: {reason}"
+    scale = sim.exchange.instruments.require(event.symbol).price_scale
+    kind = "preliminary" if event.preliminary else "final"
+    text = f": {event.text}" if event.text else ""
+    return f"settlement price {decimal_text(event.price, scale)}, {kind}{text}"
 
 
 def _creates(step: JournalStep, symbol: str) -> bool:

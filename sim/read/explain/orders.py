@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sim.core.catalogue.assumptions import ENGINE_LATENCY
 from sim.core.lifecycle.states import ENTRY_STATES
@@ -14,9 +14,7 @@ from sim.core.model.quantities import decimal_text
 from sim.read.explain.causes import Cause, steps
 from sim.read.explain.faults import strikes_of
 from sim.read.record import facts_of
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.run.simulation import Simulation
 
 # Why an order ended, by the rule that ended it, after "expired" or "canceled". Braces are facts.
 _ENDINGS = {
@@ -106,7 +104,8 @@ def _report(event: Executed, *, triggered: bool) -> str:
             return "a trade reached its stop price, which makes it active"
         case ExecutionType.NEW:
             side = "buy" if order.side is Side.BUY else "sell"
-            return f"accepted: {side} {_qty_at_price(order)}, {_tif(order)}"
+            tif = order.tif.name.replace("_", " ").lower()
+            return f"accepted: {side} {_qty_at_price(order)}, {tif}"
         case ExecutionType.REPLACE:
             return f"replaced: now {_qty_at_price(order)}; {_remaining(order)}"
         case ExecutionType.REJECTED:
@@ -159,7 +158,3 @@ def _qty_at_price(order: Order) -> str:
 def _remaining(order: Order) -> str:
     left = order.leaves_qty
     return f"{decimal_text(left, order.qty_scale)} left" if left else "nothing left"
-
-
-def _tif(order: Order) -> str:
-    return order.tif.name.replace("_", " ").lower()

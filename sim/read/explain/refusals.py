@@ -5,7 +5,7 @@ the state that led to the refusal.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sim.api.pipeline.inputs import RestCall
 from sim.core.catalogue.assumptions import (
@@ -19,18 +19,17 @@ from sim.core.catalogue.assumptions import (
     RETAIL_REJECTS,
 )
 from sim.core.catalogue.quirks import UNFILTERED_REPORTS_TIME_OUT, UNFILTERED_SEARCH_TIMES_OUT
+from sim.core.model import refusals
 from sim.core.model.events import MaintenanceChanged
 from sim.kernel.instants import format_instant, parse_instant
 from sim.read.explain.accounts import account_chain, explain_account
 from sim.read.explain.causes import Cause, JournalStep, fault_document, step_of, steps
 from sim.read.explain.instruments import instrument_chain
 from sim.read.explain.orders import order_chain
-from sim.read.explain.remedies import remedy_of
 from sim.read.explain.rules import Basis
 from sim.read.record import CALLS
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.run.simulation import Simulation
+from sim.world.format.suggestions import suggestion
 
 # What is involved in refusals of a class, besides the rule that they name.
 _BASES = {
@@ -52,6 +51,7 @@ _OF_ANOTHER_PLANE = {
     "retail": (EXCHANGE_REJECTS.name,),
 }
 _SLOW_REPORTS = ("ReportAPI.SearchOrders", "ReportAPI.SearchExecutions")
+_REQUEST_ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _ORDER_ID = re.compile(rb"\b[0-9A-Z]{12}\b")
 _SYMBOL = re.compile(rb"[a-z0-9][a-z0-9-]{2,}")
 _ACCOUNT = re.compile(rb"firms/[\w-]+/(?:accounts|users)/[\w-]+")
@@ -63,7 +63,7 @@ def explain_refusal(sim: Simulation, request_id: str) -> dict[str, Any] | None:
 
     None if the id is unknown, the call is too old, or it was not refused.
     """
-    refusal = sim.log.explain(request_id)
+    refusal = sim.log.explain(request_id) if _REQUEST_ID.fullmatch(request_id) else None
     if refusal is None:
         return None
     seq = int(request_id, 16)
@@ -144,8 +144,7 @@ def _causes(step: JournalStep, refusal: dict[str, Any]) -> list[Cause]:
             windows = [
                 begun.decision("a maintenance window began", event)
                 for begun in steps(sim, ':"MaintenanceChanged"', until=before)
-                for event in begun.events
-                if isinstance(event, MaintenanceChanged) and event.active
+                for event in begun.events_of(MaintenanceChanged, active=True)
             ]
             return windows[-1:]
         case "Unauthenticated":
@@ -231,3 +230,47 @@ def _token(step: JournalStep) -> list[Cause]:
         )
         for earlier in issued[-1:]
     ]
+
+
+# ---- remedies
+#
+# What helps after a refusal without a remedy of its own, by the class of the refusal. A remedy from
+# the refusing code takes precedence. Every text says what the caller can do next.
+
+
+_REMEDIES = {
+    "InvalidRequest": "correct the named field; the request is the same for REST and gRPC",
+    "Unauthenticated": "fetch a token and send `authorization: Bearer …`",
+    "InvalidSignature": "sign timestamp + verb + path with the API key's Ed25519 secret",
+    "PermissionDenied": "call as a firm that may do this; `x-participant-id` names the user",
+    "NotFound": "check the name; a list of the same service says what there is",
+    "UnknownPath": "`sim catalogue operations` lists every path that is served",
+    "UnknownMethod": "`sim catalogue operations` lists every gRPC method that is served",
+    "DuplicateOrder": "use a new client order id for each order; look up the first order by its id",
+    "AlreadyExists": "it already exists: read it instead of creating it again",
+    "OrderDone": "nothing: the order is filled, canceled, expired or rejected",
+    "UnknownOrder": "check the order id; only orders of your own participant are found",
+    "OrderRefused": "change the order as the message says",
+    "InsufficientFunds": "deposit, cancel open orders that reserve money, or send a smaller order",
+    "IllegalTransition": "`GET /_sim/v1/state/instruments` shows its state",
+    "Conflict": "read the current state, then decide again",
+    "SsnTaken": "stop: the person already exists, under the id that was used first",
+    "PayloadTooLarge": "send less in one request",
+    "RateLimited": "wait Retry-After seconds, then call again",
+    "StreamLimit": "close a stream that is no longer read, or share one",
+    "InternalFailure": "call again after a second; if the fault was injected, `fault` names it",
+    "EdgeTimeout": "ask for less: filter by symbol or account, or use smaller pages",
+    "Unavailable": "wait 1, 2, 4, 8 seconds between attempts",
+    "Injected": "an injected fault answered: `GET /_sim/v1/faults` lists them",
+}
+
+
+def remedy_of(sim: Simulation, refusal: dict[str, Any]) -> str:
+    """Return what helps after a refusal, by its class or the nearest base class; "" if nothing."""
+    if symbol := refusal["facts"].get("symbol", ""):
+        symbols = [each.symbol for each in sim.exchange.instruments]
+        near = suggestion(symbol, symbols)
+        return near.removeprefix(", ") or "the refdata service lists every instrument"
+    kind = getattr(refusals, refusal["refusal"], None)
+    names = (each.__name__ for each in getattr(kind, "__mro__", ()))
+    return next((_REMEDIES[name] for name in names if name in _REMEDIES), "")

@@ -7,14 +7,12 @@ The rule itself comes from the decision (`sim/core/model/why.py`). Nothing here 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sim.core.catalogue import assumptions, quirks
 from sim.core.catalogue.assumption import Assumption
 from sim.core.catalogue.quirks import Quirk
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.run.simulation import Simulation
 
 
 class Basis:

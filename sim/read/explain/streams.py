@@ -2,31 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import Any
 
 from sim.api.pipeline.inputs import Close, StreamHungUp
 from sim.read.explain.causes import Cause, JournalStep, Status, steps
 from sim.read.explain.faults import strikes_of
+from sim.run.simulation import Simulation
 
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
-
-_AVOID_REVOCATION = (
-    "hold one subscription for each participant, or name the symbols: such streams neither take a"
-    " session nor lose one"
-)
+_NUMBER = re.compile(r"[0-9]{1,15}", re.ASCII)
 _OPEN = Status("it is open", "")
 _HUNG_UP = Status("the client disconnected", "nothing is wrong")
-_DISCONNECTED = "S19"
+_DISCONNECTED = 1, "S19", _HUNG_UP
+_TOO_SLOW = Status(
+    "the client did not read its frames in time, so it was disconnected",
+    "read faster, subscribe to less, or set slow_consumer_skip_to_head where the stream has it",
+    retry=True,
+)
 _TIME_TRAVEL = Status(
     "the simulation was moved to another moment",
     "subscribe again: time travel ends every stream",
     retry=True,
 )
+# Why the exchange ended a stream, by the rule. Braces are parts of its end.
+_ENDS = {
+    "T2": Status(
+        "an injected fault ended it with {code}: {message}",
+        "subscribe again, as after any broken connection",
+        retry=True,
+    ),
+    "S6": Status(
+        "stream {successor}, opened by the same identity, took its session",
+        "hold one subscription for each participant, or name the symbols: such streams neither take"
+        " a session nor lose one",
+        retry=True,
+    ),
+    "S13": Status(
+        "{message}", "on a bidirectional stream send a keepalive every 30 minutes", retry=True
+    ),
+    "W5": Status("a maintenance window began", "subscribe again after the window", retry=True),
+    "T1": Status(
+        "the tester ended it",
+        "subscribe again, with the last resume token if the stream has one",
+        retry=True,
+    ),
+    "T5": _TIME_TRAVEL,
+    "S11": Status("it has sent the snapshot that it was opened for", "nothing is wrong"),
+}
 
 
-def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
-    """Explain a stream by its id; None if the current branch never had it."""
+def explain_stream(sim: Simulation, name: str) -> dict[str, Any] | None:
+    """Explain a stream by its number; None if the current branch never had it."""
+    if not _NUMBER.fullmatch(name):
+        return None
+    number = int(name)
     chain: list[Cause] = []
     subject = f"stream/{number}"
     rpc, caller, end, verdict = "", "", None, _OPEN
@@ -35,8 +64,9 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
             rpc, caller = step.out.operation, step.out.caller
             chain.append(step.cause("it was opened"))
         if isinstance(step.input, StreamHungUp) and step.input.stream == number:
-            hung_up = Close(number, 1, _HUNG_UP.summary, rule=_DISCONNECTED)
-            end, verdict = {"code": hung_up.code, "message": hung_up.message}, _HUNG_UP
+            code, rule, verdict = (8, "S12", _TOO_SLOW) if step.input.slow else _DISCONNECTED
+            hung_up = Close(number, code, verdict.summary, rule=rule)
+            end = {"code": hung_up.code, "message": hung_up.message}
             chain.append(step.decision(hung_up.message, hung_up))
         chain += strikes_of(step, subject=subject)
         for closed in step.out.closed:
@@ -63,26 +93,7 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
 
 def _end(step: JournalStep, closed: Close) -> Status:
     """Return why the exchange ended a stream, and what helps."""
-    code, message = closed.code, closed.message
-    match closed.rule:
-        case "T2":
-            summary = f"an injected fault ended it with {code}: {message}"
-            return Status(summary, "subscribe again, as after any broken connection", retry=True)
-        case "S6":
-            successor = step.out.stream
-            summary = f"stream {successor}, opened by the same identity, took its session"
-            return Status(summary, _AVOID_REVOCATION, retry=True)
-        case "S13":
-            remedy = "on a bidirectional stream send a keepalive every 30 minutes"
-            return Status(message, remedy, retry=True)
-        case "W5":
-            remedy = "subscribe again after the window"
-            return Status("a maintenance window began", remedy, retry=True)
-        case "T1":
-            remedy = "subscribe again, with the last resume token if the stream has one"
-            return Status("the tester ended it", remedy, retry=True)
-        case "T5":
-            return _TIME_TRAVEL
-        case "S11":
-            return Status("it has sent the snapshot that it was opened for", "nothing is wrong")
-    return Status(f"it ended with {code}: {message}", "", retry=code in (13, 14))
+    other = Status("it ended with {code}: {message}", "", retry=closed.code in (13, 14))
+    status = _ENDS.get(closed.rule, other)
+    parts = {"code": closed.code, "message": closed.message, "successor": step.out.stream}
+    return status._replace(summary=status.summary.format_map(parts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import json
 
@@ -17,9 +17,7 @@ from sim.read.layout import wrapped
 from sim.read.record import JournalEntry
 from sim.read.replay import simulation_at
 from sim.read.tables import cell
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.run.simulation import Simulation
 
 # Keys that `lines` writes in a special form, or omits.
 _SENTENCES = ("kind", "subject", "summary", "remedy", "retry", "retry_after_s", "chain")

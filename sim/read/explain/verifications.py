@@ -5,7 +5,7 @@ what it waits for.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import json
 
@@ -19,9 +19,7 @@ from sim.read.explain.causes import Cause, JournalStep, Status, due_of, steps
 from sim.read.explain.webhooks import deliveries_about
 from sim.read.record import facts_of
 from sim.run.engine.journal_record import Record
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.run.simulation import Simulation
 
 _START = "KYCAPI.StartKYCVerification"
 _DECISIONS = ("kyc.decide", "kyc.document")
@@ -104,25 +102,18 @@ def _chain(sim: Simulation, case: KycCase) -> Iterator[Cause]:
     subject = f"kyc/{case.firm}/{case.external_id}"
     for step in steps(sim, text, '"action":"kyc.'):
         sentence = _act(step, case)
-        entered = [
-            event
-            for event in step.events
-            if isinstance(event, RuleApplied) and event.subject == subject
-        ]
+        entered = list(step.events_of(RuleApplied, subject=subject))
         if sentence and step.out.rule:
             yield step.decision(sentence, step.out)
         elif sentence and not entered:
             yield step.cause(sentence)
         for event in entered:
             yield step.decision(sentence or _ENDED[str(facts_of(event)["before"])], event)
-        for decided in step.events:
-            if not isinstance(decided, KycDecided):
-                continue
-            if (decided.firm, decided.external_id) == (case.firm, case.external_id):
-                result = "rejected"
-                if decided.approved:
-                    result = f"tradable: {decided.participant} with {decided.account}"
-                yield step.decision(result, decided)
+        for decided in step.events_of(KycDecided, firm=case.firm, external_id=case.external_id):
+            result = "rejected"
+            if decided.approved:
+                result = f"tradable: {decided.participant} with {decided.account}"
+            yield step.decision(result, decided)
 
 
 def _act(step: JournalStep, case: KycCase) -> str:
@@ -148,15 +139,9 @@ def _is_start(step: JournalStep, case: KycCase) -> bool:
 
 
 def _is_decision(entered: Controlled, case: KycCase) -> bool:
-    return entered.action in _DECISIONS and _names(entered.subject, case)
-
-
-def _names(subject: str, case: KycCase) -> bool:
-    """Return whether a subject means a verification.
-
-    An upload names the document's token instead.
-    """
-    return subject == case.external_id or subject in case.docv_tokens
+    """Return whether an action decided about a verification. An upload names its token."""
+    names = (case.external_id, *case.docv_tokens)
+    return entered.action in _DECISIONS and entered.subject in names
 
 
 def _decided_by_hand(entered: Controlled, out: Record) -> str:

@@ -5,7 +5,7 @@ answer, and what happens to the event next.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import json
 
@@ -16,9 +16,7 @@ from sim.kernel.instants import format_instant
 from sim.read.explain.causes import Cause, JournalStep, Status, due_of, steps
 from sim.read.explain.faults import strikes_of
 from sim.read.record import facts_of
-
-if TYPE_CHECKING:
-    from sim.run.simulation import Simulation
+from sim.run.simulation import Simulation
 
 _REDELIVER = "POST /_sim/v1/webhooks/{firm}/redeliver sends it again"
 _ANSWER_SOON = "answer 2xx at once and work afterwards"

@@ -57,6 +57,10 @@ IDENTIFIER = re.compile(
 )
 
 
+class _NoStep(Exception):
+    """The scenario language has no step for an input."""
+
+
 class WrittenScenario(NamedTuple):
     """A scenario document, and how many inputs were omitted, by kind."""
 
@@ -186,7 +190,7 @@ class _Writer:
             return
         try:
             step = self._step(recorded, out)
-        except (*UNREADABLE, BadInput):  # a client's message that no step can hold
+        except (*UNREADABLE, BadInput, _NoStep):
             step = None
             self._omit(recorded)
         for event in rejects_of(out):
@@ -225,9 +229,9 @@ class _Writer:
             self.steps[-1].setdefault("expect", {"refused": "maybe"})
 
     def _step(self, entry: Input, out: Record) -> Step | None:
-        """Return the step of an input.
+        """Return the step of an input; None if it became part of something else.
 
-        None if there is none, or it became part of the previous step.
+        Raises _NoStep, and what reading a client's message raises.
         """
         match entry:
             case RestCall() if entry.plane != "auth":
@@ -248,8 +252,7 @@ class _Writer:
                 return self._action(entry, refused=out.message != "" or any(rejects_of(out)))
             case Advanced():
                 return None
-        self._omit(entry)
-        return None
+        raise _NoStep
 
     def _omit(self, entry: Input) -> None:
         kind = type(entry).__name__
@@ -257,11 +260,10 @@ class _Writer:
             kind = "token request"
         self.left_out[kind] = self.left_out.get(kind, 0) + 1
 
-    def _call(self, entry: RestCall) -> Step | None:
+    def _call(self, entry: RestCall) -> Step:
         verb = entry.verb.lower()
         if verb not in _VERBS or entry.binary or entry.form:
-            self._omit(entry)
-            return None
+            raise _NoStep
         path = f"{entry.path}?{entry.query}" if entry.query else entry.path
         call = {"plane": entry.plane, verb: path, **self._as(entry.credential, entry.participant)}
         if entry.body:
@@ -312,8 +314,7 @@ class _Writer:
         frame = self._frame(subscription, entry.message)
         sent: Step = {"send": {"stream": subscription["name"], "frames": [frame]}}
         if frame is None or not _is_scenario_step(sent):
-            self._omit(entry)
-            return None
+            raise _NoStep
         if self.steps[-1] is opened and self._last == self._sim.now:
             subscription.setdefault("send", []).append(frame)
             return None
@@ -344,8 +345,7 @@ class _Writer:
                 return {action.step: value, **expected}
             except InvalidRequest:
                 pass  # a scenario with this refused step would not load
-        self._omit(entry)
-        return None
+        raise _NoStep
 
     def _with_saved(self, step: Step) -> Step:
         """Return the step with identifiers of earlier answers as `${name}`.

@@ -11,41 +11,14 @@ from typing import Any
 
 # Text that YAML 1.2 reads as itself without quotes in any position.
 _PLAIN = re.compile(r"[A-Za-z_/$][A-Za-z0-9_./@$-]*")
-_WORDS = frozenset(
-    {
-        "true",
-        "false",
-        "null",
-        "True",
-        "False",
-        "Null",
-        "TRUE",
-        "FALSE",
-        "NULL",
-        "yes",
-        "no",
-        "on",
-        "off",
-    }
-)
+_CORE = ("true", "false", "null")  # words of YAML 1.2, in three spellings
+_WORDS = {*_CORE, *map(str.title, _CORE), *map(str.upper, _CORE), "yes", "no", "on", "off"}
 # Characters that JSON allows unescaped and YAML does not, apart from those that JSON escapes.
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _SHORT_KEY_MAX = 1_000
 _ORDER = (
-    "name",
-    "description",
-    "seed",
-    "clock",
-    "environment",
-    "preset",
-    "reading",
-    "world",
-    "quirks",
-    "assumptions",
-    "limits",
-    "maintenance",
-    "faults",
-    "steps",
+    *("name", "description", "seed", "clock", "environment", "preset", "reading", "world"),
+    *("quirks", "assumptions", "limits", "maintenance", "faults", "steps"),
 )
 
 

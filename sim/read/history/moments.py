@@ -57,17 +57,14 @@ class Moments:
 
         The result is valid until the next call and must not be changed.
         """
-        branch = self._recorded_branch(branch, seq)
-        replica = self._replica_before(branch, seq)
-        yield from self._advance_to(replica, branch, seq)
-        self._check(replica, branch, seq)
-        return replica
+        return self.walk(branch, seq, seq, lambda *_: None)
 
     def walk(
         self, branch: Branch, first: int, last: int, on_input: Callable[[Simulation, Outcome], None]
     ) -> Work[Simulation]:
         """Return the run after the input `last`; call `on_input` after each input after `first`."""
-        branch = self._recorded_branch(branch, last)
+        # The branch on which the input was written; `branch` may be from another source.
+        branch = self._run.journal.branches[branch.holder(last).name]
         replica = self._replica_before(branch, first)
         yield from self._advance_to(replica, branch, first)
         while replica.seq < last:
@@ -95,20 +92,13 @@ class Moments:
         due = range(first // _FINE_GRAIN * _FINE_GRAIN + _FINE_GRAIN, last + 1, _FINE_GRAIN)
         return next((at for at in due if (branch.holder(at).name, at) not in self._kept), None)
 
-    def _recorded_branch(self, branch: Branch, seq: int) -> Branch:
-        """Return the branch on which an input was written. `branch` has the same name, and may be
-        from another source.
-        """
-        return self._run.journal.branches[branch.holder(seq).name]
-
     def through(self, branch: Branch, seq: int) -> Work[tuple[Simulation, Outcome]]:
         """Return the run right after an input, with the outcome of that input."""
-        branch = self._recorded_branch(branch, seq)
-        replica = self._replica_before(branch, seq - 1)
-        yield from self._advance_to(replica, branch, seq - 1)
-        outcome = self._handle(replica, branch, seq)
-        self._check(replica, branch, seq)
-        return replica, outcome
+        outcomes: list[Outcome] = []
+        replica = yield from self.walk(
+            branch, seq - 1, seq, lambda _, outcome: outcomes.append(outcome)
+        )
+        return replica, outcomes[0]
 
     def _replica_before(self, branch: Branch, seq: int) -> Simulation:
         """Return the replica at a moment shortly before the requested one."""

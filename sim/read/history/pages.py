@@ -8,7 +8,7 @@ or none, after a number of lines; `next` continues from there.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import json
@@ -21,16 +21,16 @@ from sim.api.pipeline.inputs import (
     StreamHungUp,
     WebhookAnswered,
 )
-from sim.api.pipeline.named_symbols import symbols_of
+from sim.api.pipeline.requests import symbols_of
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, NotFound
-from sim.core.webhooks.payloads import shown_url
 from sim.kernel.branches import Branch, LinePosition, Tree
 from sim.kernel.instants import format_instant
 from sim.read.history.rows import KINDS, Row, row_of, steps_of
 from sim.read.history.work import Work
+from sim.read.layout import listed
 from sim.read.line_search import BLOCK, lines_with, prepare, texts_of
-from sim.read.record import JournalEntry
+from sim.read.record import JournalEntry, posts_of
 from sim.read.requests import RequestReader
 from sim.run.simulation import Simulation
 
@@ -58,6 +58,7 @@ _UNNAMED = {b"rpc", b"open", b"frame", b"hangup", b"answer", b"step"}
 _NAMES = ("order_id", "external_id", "event_id", "account", "clord_id", "id")
 # A filtered page ends after so many lines, or after so many that were read without a match.
 LINES_MAX, READ_MAX = 50_000, 2_000
+_NAMED_MAX = 20  # names in a refusal
 _TITLE_MAX = 300  # the record has the full text
 
 
@@ -119,7 +120,8 @@ class Rows:
         if name not in branches:
             choices = tuple(branches)
             raise InvalidRequest(
-                unknown_name("branch", name, choices), remedy=f"known: {_name_list(choices)}"
+                unknown_name("branch", name, choices),
+                remedy=f"known: {listed(choices, _NAMED_MAX)}",
             )
         return branches[name]
 
@@ -152,12 +154,10 @@ class Rows:
             out = JournalEntry(self.journal.line_at(branch.position(position.cause))).out
             if not isinstance(recorded, WebhookAnswered):
                 return row._replace(caller=out.caller)
-            for post in out.posts:
-                attempt, event, url, *_ = post.split(" ")
-                if attempt == recorded.attempt:
-                    return row._replace(
-                        subject=f"webhook/{event}", title=f"{shown_url(url)} answers"
-                    )
+            for sent in posts_of(out):
+                if sent.attempt == recorded.attempt:
+                    subject = f"webhook/{sent.event_id}"
+                    return row._replace(subject=subject, title=f"{sent.url} answers")
         return row
 
     def _subject_of(self, recorded: RestCall | RpcCall) -> str:
@@ -209,21 +209,21 @@ class Rows:
 
     def _fill(self, page_rows: list[dict[str, Any]], query: Query, branch: Branch) -> Work[int]:
         """Add the rows of a page. Return the last input that was examined."""
-        fits, may_hold = _prefilter(query), _block_filter(query)
+        sought = _Filter(query)
         seq, missed = query.after, 0
         for on, first, last in branch.parts(query.after, branch.seq):
             for begin in range(first, last, BLOCK):
                 end = min(begin + BLOCK, last)
-                texts = texts_of(self.journal, on, begin, end) if may_hold is not None else ()
-                if may_hold is not None and not any(may_hold(text) for text, _ in texts):
+                texts = () if sought.is_open else texts_of(self.journal, on, begin, end)
+                if not (sought.is_open or any(sought.may_be_in(text) for text, _ in texts)):
                     seq = end
                 for position in on.positions(seq, end):
                     seq += 1
                     raw = self.journal.line_at(position)
-                    if not fits(raw):
+                    if not (sought.is_open or sought.may_be(raw)):
                         continue
                     entry = self._read(on, position, raw)
-                    if _matches(query, entry.row):
+                    if sought.matches(entry.row):
                         page_rows.append(self.plain(entry))
                         if len(page_rows) == query.limit:
                             return seq
@@ -261,7 +261,9 @@ class Rows:
             values = yield from self._latest_names(column, branch)
             if name not in values:
                 here = sorted(values - {""})
-                remedy = f"here: {_name_list(here)}" if here else f"no row has a {column} here"
+                remedy = (
+                    f"here: {listed(here, _NAMED_MAX)}" if here else f"no row has a {column} here"
+                )
                 nearest = unknown_name(column, name, [*here, *more[column]()])
                 raise InvalidRequest(nearest, remedy=remedy)
 
@@ -313,65 +315,49 @@ def _title(entry: BranchEntry) -> str:
     fired = dict.fromkeys(
         f"{timer.timer} {timer.subject}".strip() for timer in entry.recorded.out.fired
     )
-    more = f" and {len(fired) - 3} more" if len(fired) > 3 else ""
-    return ", ".join(list(fired)[:3]) + more
+    return listed(list(fired), 3)
 
 
-def _matches(query: Query, row: Row) -> bool:
-    return (
-        (not query.kinds or row.kind in query.kinds)
-        and (not query.caller or row.caller == query.caller)
-        and (not query.subject or row.subject == query.subject)
-    )
+class _Filter:
+    """A query as tests of bytes and of rows: of a block of lines, of one line, of a finished row.
 
-
-def _filter_terms(query: Query) -> tuple[set[bytes], list[bytes]]:
-    """Return the types of inputs that a filter may match, and the texts that their lines must
-    contain.
-
-    Lines of the types in `_UNNAMED` need not contain the texts.
+    A test of bytes lets pass what may match, because lines of the types in `_UNNAMED` need not
+    contain the caller and the subject.
     """
-    types = {
-        type for type, kinds in _KINDS_OF.items() if not query.kinds or {*kinds} & {*query.kinds}
-    }
-    return types, [json.encode(text)[1:-1] for text in (query.caller, query.subject) if text]
 
+    def __init__(self, query: Query) -> None:
+        self._query = query
+        self.is_open = not (query.kinds or query.caller or query.subject)
+        self._types = {
+            type
+            for type, kinds in _KINDS_OF.items()
+            if not query.kinds or not {*kinds}.isdisjoint(query.kinds)
+        }
+        self._texts = [json.encode(text)[1:-1] for text in (query.caller, query.subject) if text]
+        self._some, self._unnamed = _any_of(self._types), _any_of(self._types & _UNNAMED)
 
-def _block_filter(query: Query) -> Callable[[bytes], bool] | None:
-    """Return a test whether a block of lines may contain matching rows; None if all rows match."""
-    if not query.kinds and not query.caller and not query.subject:
-        return None
-    types, texts = _filter_terms(query)
-    some, unnamed = _any_of(types), _any_of(types & _UNNAMED)
-
-    def may_hold(block: bytes) -> bool:
-        if texts and unnamed.search(block):
+    def may_be_in(self, block: bytes) -> bool:
+        """Return whether a block of lines may have a match."""
+        if self._texts and self._unnamed.search(block):
             return True
-        return all(text in block for text in texts) and some.search(block) is not None
+        return all(text in block for text in self._texts) and bool(self._some.search(block))
 
-    return may_hold
+    def may_be(self, line: bytes) -> bool:
+        """Return whether a line may be a match."""
+        match = _TYPE.search(line)
+        if match is None or match[1] not in self._types:
+            return False
+        return match[1] in _UNNAMED or all(text in line for text in self._texts)
+
+    def matches(self, row: Row) -> bool:
+        """Return whether a row is a match."""
+        query = self._query
+        return (
+            (not query.kinds or row.kind in query.kinds)
+            and (not query.caller or row.caller == query.caller)
+            and (not query.subject or row.subject == query.subject)
+        )
 
 
 def _any_of(types: set[bytes]) -> re.Pattern[bytes]:
     return re.compile(rb'"input":\{"type":"(?:%b)"' % b"|".join(sorted(types)))
-
-
-def _prefilter(query: Query) -> Callable[[bytes], bool]:
-    """Return a test whether the bytes of a line may belong to a matching row."""
-    if not query.kinds and not query.caller and not query.subject:
-        return lambda raw: True
-    types, texts = _filter_terms(query)
-
-    def fits(raw: bytes) -> bool:
-        match = _TYPE.search(raw)
-        if match is None or match[1] not in types:
-            return False
-        return match[1] in _UNNAMED or all(text in raw for text in texts)
-
-    return fits
-
-
-def _name_list(names: list[str] | tuple[str, ...]) -> str:
-    """Return names for a sentence; of many, only the first and the number of the others."""
-    listed = ", ".join(names[:20])
-    return f"{listed} and {len(names) - 20} more" if len(names) > 20 else listed

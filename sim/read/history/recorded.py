@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gzip
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from shutil import copyfileobj
 from typing import BinaryIO, cast
@@ -21,7 +21,7 @@ from sim.kernel.journal import Line
 from sim.kernel.journal_reader import NotAJournal, read_journal, read_line, unreadable
 from sim.read.errors import UnreadableJournal
 from sim.read.history.work import Work
-from sim.read.replay import NumberedLines, replaying, simulation_of
+from sim.read.replay import replaying, simulation_of
 from sim.run.simulation import Simulation
 
 _MARK = b'{"mark":'
@@ -35,7 +35,7 @@ class RecordedRun:
         """Scan the file. Raises UnreadableJournal."""
         try:
             self._file = _plain(path)
-            self.header, lines = read_journal(self._file)
+            self.header, _ = read_journal(self._file)
         except OSError as error:
             raise UnreadableJournal(path, f"cannot read: {unreadable(error)}", 0) from error
         except (EOFError, NotAJournal) as error:
@@ -48,7 +48,6 @@ class RecordedRun:
             self._scan()
         except NotAJournal as error:
             raise UnreadableJournal(path, str(error), error.line) from error
-        del lines
 
     def _scan(self) -> None:
         """Find every line and every branch."""
@@ -117,7 +116,7 @@ class RecordedRun:
         """
         with _plain(self.path) as file:
             _, lines = read_journal(file)
-            for _, entry in replaying(simulation, _named(lines), on_outcome=on_outcome):
+            for _, entry in replaying(simulation, lines, on_outcome=on_outcome):
                 if not entry.mark:
                     branch = simulation.journal.branch
                     self.branches[branch.name].learn(entry.seq, branch.position(entry.seq))
@@ -130,10 +129,6 @@ class RecordedRun:
             return True
         replayed = simulation.journal.branches.get(branch)
         return replayed is not None and replayed.seq >= seq
-
-
-def _named(lines: NumberedLines) -> Iterator[tuple[int, bytes]]:
-    yield from lines
 
 
 def _plain(path: Path) -> BinaryIO:

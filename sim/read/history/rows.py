@@ -8,6 +8,7 @@ rows, and history answers with them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec import DecodeError, Struct, json
@@ -21,30 +22,46 @@ from sim.api.pipeline.inputs import (
     RestCall,
     RpcCall,
     Stepped,
+    StepResult,
     StreamFrame,
     StreamHungUp,
     StreamOpened,
     WebhookAnswered,
 )
-from sim.core.model.events import Executed, KycDecided
+from sim.core.model.enums import ExecutionType, Side
+from sim.core.model.events import (
+    CashMoved,
+    DormantInstrumentsMoved,
+    Executed,
+    FaultInjected,
+    InstrumentListed,
+    KycDecided,
+    MaintenanceChanged,
+    Settled,
+    StateChanged,
+)
+from sim.core.model.orders import Execution
+from sim.core.model.quantities import DOLLAR, decimal_text
 from sim.core.model.refusals import Code
 from sim.kernel.instants import Instant, format_span
 from sim.kernel.journal import Header
 from sim.read.decisions import verdict_of
-from sim.read.history.events import details_of, result_of, short_name
+from sim.read.explain.faults import sentence
 from sim.read.record import JournalEntry, tag_of
 from sim.run.actors.script.step_order import STEP_TIMER
 from sim.run.engine.journal_record import Record, RecordedEvent
 
 # The kinds of rows. A clock row is an advance in which no timer fired.
 KINDS = ("clock", "timer", "request", "stream", "frame", "step", "control", "webhook", "jump")
+MARK = {True: "✓", False: "✗", None: " "}
 
 
 class Row(NamedTuple):
     """One input.
 
-    `good` is None if success has no meaning. `details` are the consequences of the input, `events`
-    the names of its events; `fired` counts timers; `caller` is the full name of a client. `subject`
+    `good` is None if success has no meaning. `details` are the consequences of the input (pages of
+    the history have none), `events` the names of its events; `fired` counts timers; `caller` is the
+    full name of a client. `subject`
     is what it is about, as far as the line says: a symbol, an order, a stream, … `status` is the
     HTTP status of an answer, or the name of its gRPC code. `verdict` is that of a call
     (`read/decisions.py`), else None.
@@ -76,7 +93,7 @@ def rows(lines: Iterable[bytes], header: Header | None = None) -> Iterator[Row]:
             yield Row(now, "jump", "tester", mark, to)
             continue
         now = entry.at
-        yield row_of(entry, steps)
+        yield detailed_row(entry, steps)
 
 
 def steps_of(header: Header) -> list[str]:
@@ -97,11 +114,6 @@ def row_of(entry: JournalEntry, steps: list[str]) -> Row:
     if isinstance(recorded, Stepped) and 0 < recorded.step <= len(steps):
         row = row._replace(title=" ".join(steps[recorded.step - 1].split()))
     return row._replace(
-        details=(
-            *details_of(out.events),
-            *(f"{name} is answered: {status}" for name, status, *_ in out.resolved),
-            *map(result_of, out.steps),
-        ),
         seq=entry.seq,
         caller=out.caller,
         subject=row.subject or _subject(out.events),
@@ -109,6 +121,17 @@ def row_of(entry: JournalEntry, steps: list[str]) -> Row:
         good=row.good and (verdict is None or verdict.name == "done"),
         events=tuple(map(tag_of, out.events)),
     )
+
+
+def detailed_row(entry: JournalEntry, steps: list[str]) -> Row:
+    """Return `row_of` with the consequences of the input."""
+    out = entry.out
+    details = (
+        *filter(None, map(_detail, out.events)),
+        *(f"{name} is answered: {status}" for name, status, *_ in out.resolved),
+        *map(_step_detail, out.steps),
+    )
+    return row_of(entry, steps)._replace(details=details)
 
 
 def _subject(events: Sequence[RecordedEvent]) -> str:
@@ -163,12 +186,8 @@ def _code(out: Record) -> str:
     return Code(out.code).name
 
 
-def _frame(frame: StreamFrame, entry: JournalEntry) -> Row:
-    return _on_stream("frame", "sends a frame on", frame, entry)
-
-
 def _hang_up(end: StreamHungUp, entry: JournalEntry) -> Row:
-    return _on_stream("stream", "hangs up", end, entry)
+    return _on_stream("stream", "is too slow for" if end.slow else "hangs up", end, entry)
 
 
 def _on_stream(kind: str, verb: str, sent: StreamFrame | StreamHungUp, entry: JournalEntry) -> Row:
@@ -227,7 +246,7 @@ _ROWS: dict[type[Struct], Callable[[Any, JournalEntry], Row]] = {
     RestCall: _rest,
     RpcCall: _rpc,
     StreamOpened: _open,
-    StreamFrame: _frame,
+    StreamFrame: partial(_on_stream, "frame", "sends a frame on"),
     StreamHungUp: _hang_up,
     Advanced: _advance,
     Stepped: _step,
@@ -238,8 +257,61 @@ _ROWS: dict[type[Struct], Callable[[Any, JournalEntry], Row]] = {
 
 
 def _caller(out: Record) -> str:
-    return short_name(out.caller) or "anyone"
+    return _short_name(out.caller) or "anyone"
 
 
 def _method(path: str) -> str:
     return path.rpartition(".")[2] if "." in path else path
+
+
+# ---- consequences, one line each: the events of an outcome that people ask about
+
+
+def _detail(event: RecordedEvent) -> str:
+    match event:
+        case Executed():
+            return _execution(event.execution)
+        case CashMoved():
+            return _cash(event)
+        case StateChanged():
+            return f"{event.symbol}: {event.was.name} → {event.state.name}"
+        case InstrumentListed():
+            return f"{event.symbol} is listed, {event.state.name}"
+        case DormantInstrumentsMoved():
+            return f"all other instruments in {event.was.name}: → {event.state.name}"
+        case Settled():
+            return f"{event.symbol} settles: {event.text or event.price}"
+        case KycDecided():
+            decision = "approved" if event.approved else "rejected"
+            return f"verification of {event.external_id} {decision}"
+        case FaultInjected():
+            return sentence(event)
+        case MaintenanceChanged():
+            return f"maintenance {'begins' if event.active else 'ends'}"
+    return ""
+
+
+def _execution(execution: Execution) -> str:
+    order, kind = execution.order, execution.type
+    done = "replaced" if kind is ExecutionType.REPLACE else kind.name.lower().replace("_", " ")
+    price = decimal_text(execution.last_px or order.price, order.price_scale)
+    qty = decimal_text(execution.last_qty or order.qty, order.qty_scale)
+    side = "buy" if order.side is Side.BUY else "sell"
+    text = f" ({execution.text})" if execution.text else ""
+    return f"order {order.id} {done}: {side} {qty} {order.symbol} @ {price}{text}"
+
+
+def _cash(event: CashMoved) -> str:
+    change = event.after - event.before
+    amount = f"{'+' if change >= 0 else '−'}${decimal_text(abs(change), DOLLAR)}"
+    return f"{_short_name(event.account)}: {amount} {event.description}".rstrip()
+
+
+def _step_detail(result: StepResult) -> str:
+    failures = "; ".join(result.failures)
+    return f"{MARK[not failures]} {result.name}{f': {failures}' if failures else ''}"
+
+
+def _short_name(name: str) -> str:
+    parts = name.split("/")
+    return "/".join(parts[-2:]) if len(parts) == 4 else parts[-1]

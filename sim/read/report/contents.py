@@ -25,6 +25,7 @@ from sim.api.pipeline.inputs import Outcome
 from sim.api.pipeline.settings import Settings
 from sim.contract.contract import Operation
 from sim.core.catalogue.observations import reading_in_force
+from sim.kernel.branches import Branch
 from sim.kernel.instants import format_instant
 from sim.read.catalogues import rows as catalogue_rows
 from sim.read.history.pages import BranchEntry, Rows
@@ -96,15 +97,20 @@ class Contents:
     def _add_input(self, outcome: Outcome) -> None:
         """Write everything about an input that has just been handled."""
         simulation = self.simulation
-        branch, seq = simulation.journal.branch, simulation.seq
-        position = self._first[branch.name] + seq - branch.from_seq - 1
-        entry = self._rows.entry(self._recorded.branches[branch.name], seq)
-        self._row_series.add(position, {"p": position, **self._rows.plain(entry)})
+        branch, seq = self._recorded.branches[simulation.journal.branch.name], simulation.seq
+        position, entry = self._add_row(branch, seq)
         if position >= self._since:
             self._note_record(position, entry, outcome)
         self._branch, self._until = branch.name, position
-        if seq == self._recorded.branches[branch.name].seq:
+        if seq == branch.seq:
             self._figures[branch.name] = self._figures_now()
+
+    def _add_row(self, branch: Branch, seq: int) -> tuple[int, BranchEntry]:
+        """Write the row of an input. Return its position and its entry."""
+        position = self._first[branch.name] + seq - branch.from_seq - 1
+        entry = self._rows.entry(branch, seq)
+        self._row_series.add(position, {"p": position, **self._rows.plain(entry)})
+        return position, entry
 
     def _note_record(self, position: int, entry: BranchEntry, outcome: Outcome) -> None:
         record = result_of_input(self.simulation, entry, outcome, self._streams)
@@ -148,9 +154,7 @@ class Contents:
                     branch_lines is not None and branch_lines is not self.simulation.journal.branch
                 )
             for seq in range(begin + 1, branch.seq + 1):
-                position = self._first[branch.name] + seq - branch.from_seq - 1
-                entry = self._rows.entry(branch, seq)
-                self._row_series.add(position, {"p": position, **self._rows.plain(entry)})
+                self._add_row(branch, seq)
                 step()
 
     def notices(self) -> list[str]:

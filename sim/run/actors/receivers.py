@@ -19,7 +19,7 @@ from sim.core.webhooks.payloads import shown_url
 from sim.kernel.timers import Timer
 from sim.run.engine.engine import Engine
 from sim.run.engine.extension import Extension
-from sim.world.format.receiver_entries import ReceiverAnswer
+from sim.world.format.party_entries import ReceiverAnswer
 from sim.world.format.struct_types import record
 
 ANSWER_TIMER = "receiver.answer"

@@ -36,8 +36,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import json
 
-from sim.api.pipeline.deferred import Finisher
-from sim.api.pipeline.handler import AnyHandler
+from sim.api.pipeline.handler import AnyHandler, Finisher
 from sim.api.pipeline.inputs import (
     Advanced,
     AnswerDue,
@@ -64,6 +63,7 @@ from sim.core.exchange import Exchange
 from sim.core.identity.credentials import Environment
 from sim.core.model.orders import Order
 from sim.core.model.refusals import NotFound, Refusal
+from sim.core.model.why import Why
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Journal
 from sim.kernel.timers import Timer, merge_owners
@@ -325,6 +325,8 @@ class Engine:
                 outcome.effects += self.hub.frame(input_.stream, input_.message)
             case StreamHungUp():
                 self.hub.hangup(input_.stream)
+                if input_.slow:
+                    self.exchange.ctx.apply(Why("S12"), f"stream/{input_.stream}")
             case Controlled():
                 outcome.value = self._perform(input_, outcome)
             case WebhookAnswered():

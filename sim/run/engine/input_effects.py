@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sim.api.pipeline.deferred import Finisher
+from sim.api.pipeline.handler import Finisher
 from sim.api.pipeline.inputs import Input, Outcome, Post, Reply, Resolve
 from sim.api.pipeline.pipeline import Pipeline
 from sim.api.streams.hub import Hub

@@ -95,9 +95,9 @@ class RunInputs(RunView):
         """Handle a client's frame on a stream."""
         return self.engine.enter(StreamFrame(stream, redaction.redact_frame(message)))
 
-    def hangup(self, stream: int) -> Outcome:
-        """Note that the client has disconnected from a stream."""
-        return self.engine.enter(StreamHungUp(stream))
+    def hangup(self, stream: int, *, slow: bool = False) -> Outcome:
+        """Note that the client has disconnected from a stream, or was too slow to keep it."""
+        return self.engine.enter(StreamHungUp(stream, slow=slow))
 
     def advance_to(self, to: Instant) -> Outcome:
         """Move time to an instant, from one due instant to the next; each is a separate input.

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from sim.core.model.quantities import scaled_down
-from sim.run.actors.participants.fair_prices import HIGHEST_VOLATILITY, path_of
-from sim.run.actors.participants.participants import matching
-from sim.run.actors.participants.recurring_fair_price import UNIT
-from sim.run.actors.participants.recurring_traders import named
+from sim.run.actors.participants.fair_prices import HIGHEST_VOLATILITY, UNIT, path_of
+from sim.run.actors.participants.participants import matching, named
 from sim.run.loader.nodes import mappings_of, node_at
 from sim.world.format.participant_entries import FairEntry, NoiseEntry, TakerEntry, Trader
 from sim.world.format.suggestions import suggestion

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from collections.abc import Mapping as Values
 
 from sim.kernel.instants import format_instant, is_supported_instant
-from sim.run.loader.check_opening_orders import opening_problems
 from sim.run.loader.check_participants import participant_problems
 from sim.run.loader.check_settings import limit_problems, setting_problems
 from sim.run.loader.check_steps import step_problems
-from sim.run.loader.check_world import SECTIONS, term_problems, world_problems
+from sim.run.loader.check_world import SECTIONS, opening_problems, term_problems, world_problems
 from sim.run.loader.nodes import items_of, node_at
 from sim.run.loader.order_flow_files import flow_problems
 from sim.world.format.fees_entries import fee_problems

@@ -11,7 +11,7 @@ near-valid ones and wrong ones. A move is a kind, a seed and a wait. It becomes 
 is used, so moves can be left out and the rest stays meaningful. The journal holds the inputs.
 
 *Coverage is counted, not followed.* A *feature* is one thing that happened in a run: operation ×
-answer × rule, an edge of a lifecycle, a pair of events (`sim/read/features`). The hunt prints and
+answer × rule, an edge of a lifecycle, a pair of events (`read/features.py`). The hunt prints and
 counts the features that it meets; it does not choose its moves by them. A search with memory (a
 corpus of states to continue from, energies, swarms, a bandit) was built and measured: with as many
 inputs it met 1.03 times the features and found no more bugs than a uniform choice over the same
@@ -28,11 +28,11 @@ Everything is a function of scenario, seed and budget in inputs. A wall clock on
 | Module | Holds |
 |---|---|
 | `sequences` | the kinds of moves, and random sequences of them |
-| `live_view`, `live_moves` | moves that need the state of the exchange |
-| `clients`, `callers`, `requests`, `vocabulary` | calls and streams drawn from the contract |
+| `live_view` | the state of the exchange, and values that requests need |
+| `live_moves` | moves that need them |
+| `clients`, `requests` | calls and streams drawn from the contract |
 | `episode` | one episode: moves become inputs, outcomes are checked |
-| `checks`, `oracles`, `agreement`, `twin`, `watchdog` | what must hold |
-| `canary` | whether we would notice |
-| `campaign`, `corpus`, `roots`, `results` | rounds of episodes, where they begin, what is kept |
-| `findings`, `report` | minimised findings, printed results |
+| `oracles`, `agreement`, `twin`, `watchdog` | what must hold |
+| `campaign`, `roots` | rounds of episodes, where they begin, what is kept |
+| `report` | minimised findings, printed results |
 """

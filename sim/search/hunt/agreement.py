@@ -12,14 +12,13 @@ from sim.api.codecs.codecs import dialect_at, json_encoder, protobuf_decoder
 from sim.api.pipeline.inputs import Input, Reply, RestCall
 from sim.contract.contract import Operation, load_contract
 from sim.contract.wire_fields import fields_of
-from sim.evidence.compare.error_forms import statuses_of
+from sim.evidence.validation.error_forms import statuses_of
 from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import Instant
 from sim.run.simulation import Simulation
-from sim.search.hunt.callers import CallIdentity
-from sim.search.hunt.clients import Clients, encoded
+from sim.search.hunt.clients import CallIdentity, Clients, encoded
+from sim.search.hunt.live_view import snake
 from sim.search.hunt.oracles import Trouble
-from sim.search.hunt.vocabulary import snake
 
 PAGING = frozenset(("page_size", "page_token"))
 _READS = ("Get", "List", "Search", "Preview", "Health")

@@ -4,30 +4,43 @@ it.
 The seed draws every episode, and the results of a round are used in the order in which they were
 drawn. So the result depends on scenario, seed and budget in inputs, and not on the number of
 processes or their speed.
+
+The *corpus* is a folder with the sequences that met a feature first. The next hunt with the same
+scenarios and seed repeats them, which takes it where the earlier ones have been, and goes on with
+the rounds that these did not draw.
+
+A search that finds nothing may be a search that sees nothing, so some episodes have a *canary*: a
+small mistake of the kind that the hunt looks for. When the rest of a partly filled order leaves the
+book, one unit of its reservation stays. No answer to a call shows this, but an invariant does,
+which recomputes the reservations. A campaign that did not find it was blind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from time import process_time
-from typing import Protocol
+from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct, field, json
 
+from sim.core.model.instrument import Instrument
+from sim.core.model.orders import Order
+from sim.core.model.quantities import Qty
 from sim.kernel.entropy import Entropy
-from sim.search.hunt.canary import plant
-from sim.search.hunt.corpus import Corpus, KeptSequence
-from sim.search.hunt.episode import Episode
-from sim.search.hunt.oracles import replays
-from sim.search.hunt.results import CampaignState, DrawnMove, EpisodeResult, HuntFinding
-from sim.search.hunt.roots import starts_of
-from sim.search.hunt.sequences import random_sequence
+from sim.read.errors import UsageError
+from sim.run.simulation import Simulation
+from sim.search.hunt.episode import Episode, EpisodeResult
+from sim.search.hunt.oracles import Trouble, replays
+from sim.search.hunt.roots import start_of
+from sim.search.hunt.sequences import DrawnMove, random_sequence
 from sim.search.workers import Mapper, workers
 
 ROUND = 16  # episodes in a round
-CANARY_EVERY = 4  # every fourth episode has the planted bug, until one finds it
+CANARY_EVERY = 4  # every fourth episode has the canary, until one finds it
 REPLAY_EVERY = 4  # in every fourth round one episode is replayed from its journal
+CORPUS_FORMAT = 3
+_CORPUS_FILE = "corpus.json"
 
 
 class HuntPlan(Struct, frozen=True, kw_only=True):
@@ -47,9 +60,9 @@ class HuntPlan(Struct, frozen=True, kw_only=True):
 
 
 class EpisodeTask(Struct, frozen=True):
-    """An episode, as a worker gets it."""
+    """An episode, as a worker gets it: the text and the number of its root, and its moves."""
 
-    roots: tuple[str, ...]
+    scenario: str
     seed: int
     root: int
     moves: tuple[DrawnMove, ...]
@@ -57,67 +70,148 @@ class EpisodeTask(Struct, frozen=True):
     replay: bool = False
 
 
-class TaskResult(Struct):
-    """The result of an episode, and the processor seconds that it took."""
+class HuntFinding(Struct):
+    """A trouble, and the episode that leads to it."""
 
-    result: EpisodeResult
-    cpu: float
-
-
-class Listener(Protocol):
-    """Receives the progress of a campaign."""
-
-    def features(self, first_met: Sequence[str], so_far: CampaignState) -> None:
-        """Features were met for the first time."""
-
-    def finding(self, new: HuntFinding, so_far: CampaignState) -> None:
-        """Something is wrong."""
-
-    def round(self, so_far: CampaignState) -> None:
-        """A round has ended."""
+    trouble: Trouble
+    task: EpisodeTask
 
 
-def carry_out(task: EpisodeTask) -> TaskResult:
+class CampaignState(Struct):
+    """The state of a campaign.
+
+    `features` has the number of inputs after which each feature was first met, `kept` the number of
+    sequences that met one first. `canary` is the number of inputs after which the planted bug was
+    found; None: not yet.
+    """
+
+    inputs: int = 0
+    cpu_s: float = 0.0
+    episodes: int = 0
+    features: dict[str, int] = field(default_factory=dict)
+    findings: list[HuntFinding] = field(default_factory=list)
+    canary: int | None = None
+    canary_cpu_s: float = 0.0
+    kept: int = 0
+    interrupted: bool = False
+
+
+class EpisodeReport(NamedTuple):
+    """What an episode met first, and what is wrong in it for the first time. After the last episode
+    of a round comes one that `ends_round`.
+    """
+
+    features: list[str] = []
+    finding: HuntFinding | None = None
+    ends_round: bool = False
+
+
+# ---- the corpus
+
+
+class KeptSequence(Struct):
+    """Moves from the start of a root, as far as the last one that met a feature first."""
+
+    root: int
+    moves: list[DrawnMove]
+    features: list[str]
+
+
+class Corpus(Struct):
+    """The kept sequences, what they belong to, and the number of `rounds` that were drawn so far.
+    `corpus` is the version of the format.
+    """
+
+    roots: tuple[str, ...]
+    seed: int
+    rounds: int = 0
+    sequences: list[KeptSequence] = field(default_factory=list)
+    corpus: int = CORPUS_FORMAT
+
+    def save(self, folder: Path) -> None:
+        """Write the corpus to a folder."""
+        part = folder / f"{_CORPUS_FILE}.part"
+        part.write_bytes(json.encode(self))
+        part.rename(folder / _CORPUS_FILE)
+
+
+def corpus_of(roots: tuple[str, ...], seed: int, folder: Path | None) -> Corpus:
+    """Return the corpus of a folder, or an empty one.
+
+    Refuses a corpus of another scenario, seed or version.
+    """
+    if folder is None or not (folder / _CORPUS_FILE).exists():
+        return Corpus(roots, seed)
+    path = folder / _CORPUS_FILE
+    try:
+        stored = json.decode(path.read_bytes(), type=Corpus)
+    except DecodeError as error:
+        raise UsageError(f"{path} is not of a hunt's corpus: {error}") from None
+    if (stored.corpus, stored.roots, stored.seed) != (CORPUS_FORMAT, roots, seed):
+        raise UsageError(
+            f"the corpus in {folder} belongs to another scenario, seed ({stored.seed}) or version;"
+            " use another folder"
+        )
+    return stored
+
+
+# ---- episodes
+
+
+def plant_canary(simulation: Simulation) -> None:
+    """Plant the bug in one simulation. It is not part of any snapshot, so no moment contains it."""
+    risk = simulation.exchange.trading.risk
+    release = risk.release
+
+    def release_less(order: Order, instrument: Instrument, qty: Qty) -> None:
+        rest = order.cum_qty and qty == order.leaves_qty
+        release(order, instrument, qty - 1 if rest else qty)
+
+    risk.release = release_less  # type: ignore[method-assign]
+
+
+def carry_out(task: EpisodeTask) -> EpisodeResult:
     """Carry out an episode in this process."""
     began = process_time()
-    simulation = starts_of(task.roots, task.seed).copy(task.root)
+    simulation = start_of(task.scenario, task.seed)
     if task.canary:
-        plant(simulation)
+        plant_canary(simulation)
     result = Episode(simulation).run(task.moves)
     if task.replay and not result.over:
         result.troubles += replays(simulation)
-    return TaskResult(result, process_time() - began)
+    result.cpu_s = process_time() - began
+    return result
 
 
 class Campaign:
-    """One hunt. `stopped` is called after every round."""
+    """One hunt. `state` has the results so far, also after an interrupt."""
 
-    def __init__(
-        self, plan: HuntPlan, listener: Listener, stopped: Callable[[], bool] = lambda: False
-    ) -> None:
+    def __init__(self, plan: HuntPlan) -> None:
         self._plan = plan
-        self._listener = listener
-        self._stopped = stopped
-        self._corpus = Corpus(plan.roots, plan.seed, plan.corpus)
+        self._corpus = corpus_of(plan.roots, plan.seed, plan.corpus)
         self._entropy = Entropy(plan.seed)
-        self._subjects: set[tuple[str, str]] = set()
         self.state = CampaignState()
 
-    def run(self, on_round: Callable[[], None] = lambda: None) -> CampaignState:
-        """Run the hunt. After an interrupt `state` has the results so far."""
+    def run(self) -> Iterator[EpisodeReport]:
+        """Repeat the corpus, then hunt; yield what is new. A caller that stops after a round ends
+        the hunt there.
+        """
         with workers(self._plan.jobs, self._plan.cluster) as mapper:
-            self._repeat(mapper)
-            number = self._corpus.rounds
+            corpus = self._corpus
+            tasks = [self._task(kept.root, kept.moves) for kept in corpus.sequences]
+            self.state.kept = len(tasks)
+            for task, result in zip(tasks, mapper(carry_out, tasks), strict=True):
+                yield self._take(task, result)[0]
             while not self._over():
-                self._round(mapper, number)
-                number += 1
-                self._corpus.end_round(number)
-                on_round()
-        return self.state
+                yield from self._round(mapper, corpus.rounds)
+                corpus.rounds += 1
+                if self._plan.corpus is not None:
+                    corpus.save(self._plan.corpus)
+                yield EpisodeReport(ends_round=True)
 
     def _over(self) -> bool:
         spent = bool(self._plan.inputs) and self.state.inputs >= self._plan.inputs
-        return spent or self._has_ended or self._stopped()
+        return spent or self._has_ended
 
     @property
     def _has_ended(self) -> bool:
@@ -126,14 +220,7 @@ class Campaign:
 
     # ---- episodes
 
-    def _repeat(self, mapper: Mapper) -> None:
-        """Repeat the sequences of the corpus."""
-        tasks = [self._task(kept.root, kept.moves) for kept in self._corpus.stored()]
-        self.state.kept = len(tasks)
-        for task, done in zip(tasks, mapper(carry_out, tasks), strict=True):
-            self._take(task, done)
-
-    def _round(self, mapper: Mapper, number: int) -> None:
+    def _round(self, mapper: Mapper, number: int) -> Iterator[EpisodeReport]:
         choices = self._entropy.stream(f"round {number}")
         with_canary = self._plan.canary and self.state.canary is None
         tasks = [
@@ -145,47 +232,48 @@ class Campaign:
             )
             for turn in range(ROUND)
         ]
-        for task, done in zip(tasks, mapper(carry_out, tasks), strict=True):
-            last, first_met = self._take(task, done)
-            if first_met and not done.result.troubles:
-                self._corpus.add(KeptSequence(task.root, list(task.moves[: last + 1]), first_met))
-                self.state.kept = self._corpus.count
+        for task, result in zip(tasks, mapper(carry_out, tasks), strict=True):
+            report, last = self._take(task, result)
+            if report.features and not result.troubles:
+                moves = list(task.moves[: last + 1])
+                self._corpus.sequences.append(KeptSequence(task.root, moves, report.features))
+                self.state.kept = len(self._corpus.sequences)
+            yield report
             if self._has_ended:
                 break
-        self._listener.round(self.state)
 
     def _task(
         self, root: int, moves: Iterable[DrawnMove], *, canary: bool = False, replay: bool = False
     ) -> EpisodeTask:
-        return EpisodeTask(self._plan.roots, self._plan.seed, root, tuple(moves), canary, replay)
+        scenario, seed = self._plan.roots[root], self._plan.seed
+        return EpisodeTask(scenario, seed, root, tuple(moves), canary, replay)
 
     # ---- results
 
-    def _take(self, task: EpisodeTask, done: TaskResult) -> tuple[int, list[str]]:
-        """Count an episode. Return the features that it met first, and the last move that did."""
-        state, result = self.state, done.result
+    def _take(self, task: EpisodeTask, result: EpisodeResult) -> tuple[EpisodeReport, int]:
+        """Count an episode. Return what is new, and the last move that met a feature first."""
+        state = self.state
         state.inputs += result.inputs
-        state.cpu_s += done.cpu
+        state.cpu_s += result.cpu_s
         state.episodes += 1
-        last, first_met = 0, list[str]()
         if task.canary:
             if result.troubles and state.canary is None:
                 state.canary, state.canary_cpu_s = state.inputs, state.cpu_s
-            return last, first_met
+            return EpisodeReport(), 0
+        last, first_met = 0, list[str]()
         for number, features in enumerate(result.features):
             fresh = [each for each in dict.fromkeys(features) if each not in state.features]
             if fresh:
                 last = number
                 first_met += fresh
                 state.features.update(dict.fromkeys(fresh, state.inputs))
-                self._listener.features(fresh, state)
-        for trouble in result.troubles[:1]:
-            self._find(HuntFinding(trouble, task.root, list(task.moves)))
-        return last, first_met
+        return EpisodeReport(first_met, self._finding(task, result.troubles)), last
 
-    def _find(self, new: HuntFinding) -> None:
-        key = new.trouble.kind, new.trouble.subject
-        if key not in self._subjects:
-            self._subjects.add(key)
-            self.state.findings.append(new)
-            self._listener.finding(new, self.state)
+    def _finding(self, task: EpisodeTask, troubles: list[Trouble]) -> HuntFinding | None:
+        """Note the first trouble of an episode, unless it was found before."""
+        for trouble in troubles[:1]:
+            if not any(each.trouble.is_like(trouble) for each in self.state.findings):
+                finding = HuntFinding(trouble, task)
+                self.state.findings.append(finding)
+                return finding
+        return None

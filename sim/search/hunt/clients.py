@@ -1,17 +1,19 @@
 """What clients do in an episode besides the moves of `moves/`: calls and streams drawn from the
-contract, tokens, and what they do again.
+contract, tokens, and what they do again. Callers usually have the right credentials.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from msgspec import json
 from msgspec.structs import replace
 
 from sim.api.codecs.codecs import BadInput, json_decoder, protobuf_encoder
 from sim.api.pipeline.inputs import (
+    NOBODY,
+    SCRIPT,
     Advanced,
     Input,
     RestCall,
@@ -27,11 +29,18 @@ from sim.core.identity.assertion_problems import PROBLEMS
 from sim.core.identity.credentials import ASSERTION_TYPE, GRANT_TYPE
 from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import NS_PER_S, days
-from sim.search.hunt.callers import PEER, Callers, CallIdentity
+from sim.run.simulation import Simulation
 from sim.search.hunt.live_view import LiveView
 from sim.search.hunt.requests import Requests
 from sim.search.moves.streams import SOCKETS, socket_request
 
+# The address of any caller without the credentials of a script.
+PEER = "127.0.0.1"
+_BAD_TOKEN = VerifiedCredential("bearer", "0" * 32)
+_BAD_KEYS = tuple(
+    VerifiedCredential("api_key", problem=problem)
+    for problem in ("missing_key", "timestamp", "stale", "signature")
+)
 _ACCOUNTS = ("account", "participantAccountId")
 _SOCKET_FRAMES: tuple[Any, ...] = (
     {"ping": {}},
@@ -42,23 +51,74 @@ _SOCKET_FRAMES: tuple[Any, ...] = (
 )
 
 
+class CallIdentity(NamedTuple):
+    """The credentials of a call, and the participant that it is made for."""
+
+    credential: VerifiedCredential
+    participant: str | None
+
+
+class Callers:
+    """Draws the callers of one episode. `tokens` are the fingerprints of tokens issued in it."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self.tokens: list[VerifiedCredential] = []
+
+    def on(self, choices: RandomStream, operation: Operation, plane: Plane | None) -> CallIdentity:
+        """Return a caller of an operation on a plane; None is gRPC."""
+        kind = operation.credential_on(plane)
+        if kind == "api_key":
+            return self.retail(choices)
+        return self.firm(choices) if kind == "bearer" else CallIdentity(NOBODY, None)
+
+    def retail(self, choices: RandomStream) -> CallIdentity:
+        """Return a retail user, sometimes with a bad key."""
+        keys = self._simulation.exchange.firms.api_keys()
+        if not keys or choices.chance(1, 20):
+            return CallIdentity(choices.choice((NOBODY, *_BAD_KEYS)), None)
+        few = keys[: choices.choice((2, 2, len(keys)))]
+        return CallIdentity(VerifiedCredential(SCRIPT, choices.choice(few).key_id), None)
+
+    def firm(self, choices: RandomStream) -> CallIdentity:
+        """Return a firm, usually for one of its participants."""
+        firms = [firm for firm in self._simulation.exchange.firms.all() if firm.client_id]
+        if not firms or choices.chance(1, 20):
+            return CallIdentity(choices.choice((NOBODY, _BAD_TOKEN)), None)
+        firm = choices.choice((*firms[:1] * 6, *firms[:2] * 2, *firms))
+        credential = VerifiedCredential(SCRIPT, firm.name)
+        if self.tokens and choices.chance(1, 6):
+            credential = choices.choice(self.tokens)
+        users = [user.name for user in firm.users]
+        if not users or choices.chance(1, 8):
+            return CallIdentity(credential, None)
+        few = users[: choices.choice((2, 2, len(users)))]
+        if choices.chance(1, 30):
+            few = ["firms/nobody/users/x"]
+        return CallIdentity(credential, choices.choice(few))
+
+
 class Clients:
-    """Draws inputs of clients. `open` are the streams that they hold, by id."""
+    """Draws inputs of clients."""
 
     def __init__(self, view: LiveView) -> None:
         self._view = view
         self._simulation = view.simulation
-        self.requests = Requests(view.vocabulary)
+        self.requests = Requests(view)
         self.callers = Callers(view.simulation)
-        self.open: dict[int, Operation] = {}
         self._last: RestCall | RpcCall | None = None
+
+    @property
+    def open(self) -> dict[int, Operation]:
+        """The streams that clients hold, by id."""
+        names = self._simulation.engine.hub.operations()
+        return {number: load_contract().by_name(name) for number, name in names.items()}
 
     def inputs(self, kind: str, choices: RandomStream) -> Iterator[Input]:
         """Yield the inputs of a kind of move.
 
         An input may depend on the outcome of the previous one.
         """
-        self.requests.now = self._simulation.now
         match kind.split(" "):
             case ["call", plane, name]:
                 operation = load_contract().by_name(name)
@@ -69,11 +129,11 @@ class Clients:
                 yield self.call(choices, plane, operation, body, caller)
             case ["stream", name]:
                 yield from self._stream(choices, load_contract().by_name(name))
-            case ["frame"] if self.open:
-                number = choices.choice(list(self.open))
-                yield StreamFrame(number, self._frame(choices, self.open[number]), PEER)
-            case ["hangup"] if self.open:
-                yield StreamHungUp(choices.choice(list(self.open)), PEER)
+            case ["frame"] if streams := self.open:
+                number = choices.choice(list(streams))
+                yield StreamFrame(number, self._frame(choices, streams[number]), PEER)
+            case ["hangup"] if streams := self.open:
+                yield StreamHungUp(choices.choice(list(streams)), PEER)
             case ["token"]:
                 yield self._token(choices)
             case ["outlive"]:
@@ -189,8 +249,9 @@ class Clients:
                 message = message_of(operation, self.requests.document(choices, operation))
             yield StreamOpened(method, message, caller.participant, caller.credential, PEER)
             count = int(operation.kind == "bidi")
-        number = max(self.open, default=0)
-        if self.open.get(number) is operation:
+        streams = self.open
+        number = max(streams, default=0)
+        if streams.get(number) is operation:
             for _ in range(count):
                 yield StreamFrame(number, self._frame(choices, operation), PEER)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import json
+from msgspec import Struct, field, json
 from msgspec.structs import replace
 
 from sim.api.pipeline.inputs import (
@@ -26,33 +26,46 @@ from sim.api.pipeline.inputs import (
     WebhookAnswered,
 )
 from sim.api.pipeline.verification import bearer
-from sim.contract.contract import load_contract
 from sim.core.model.refusals import Refusal
 from sim.evidence.witness.journal import Watch
 from sim.evidence.witness.observation import ClientObservation
+from sim.evidence.witness.witness import judge
 from sim.kernel.entropy import RandomStream
 from sim.kernel.instants import Span, format_instant, is_supported_instant, parse_span
+from sim.read.features import FeatureReader
+from sim.run.actors.operator.action import read_entry
 from sim.run.actors.script.calls import ClientCalls
 from sim.run.simulation import Simulation
 from sim.search.hunt.agreement import Agreement
-from sim.search.hunt.callers import PEER
-from sim.search.hunt.checks import EpisodeChecks, frame_features
-from sim.search.hunt.clients import Clients
-from sim.search.hunt.live_moves import EDGE_MOVES, LIVE_MOVES
-from sim.search.hunt.live_view import LiveView
-from sim.search.hunt.oracles import Trouble
-from sim.search.hunt.results import DrawnMove, EpisodeResult
-from sim.search.hunt.vocabulary import Vocabulary
+from sim.search.hunt.clients import PEER, Clients
+from sim.search.hunt.live_moves import LIVE_MOVES
+from sim.search.hunt.live_view import LiveView, Vocabulary
+from sim.search.hunt.oracles import Oracles, Trouble
+from sim.search.hunt.sequences import DrawnMove
+from sim.search.hunt.twin import Twin
 from sim.search.hunt.watchdog import Watchdog
 from sim.search.moves.table import MOVES
-from sim.search.moves.view import Act, Document, Steps, parsed
+from sim.search.moves.view import Act, Document, Steps
 from sim.world.format.steps import Step
 
 DUE_MAX = 20  # maximum number of due instants that pass in one gap
-RESUME_TOKEN = 500  # bytes; a request at least this long holds a resume token (rule S4)
 FRAMES_READ = 10  # frames of an operation from which values are learned
 _CHUNKS_MAX = 200  # parts of a download that are read
 _TOKENS_MAX = 4
+
+
+class EpisodeResult(Struct):
+    """The result of an episode: the features of each move, and what is wrong.
+
+    `inputs` counts handled inputs. `over` says that the run has ended. `cpu_s` is the processor
+    time in seconds.
+    """
+
+    features: list[list[str]] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+    inputs: int = 0
+    over: bool = False
+    cpu_s: float = 0.0
 
 
 class Episode:
@@ -64,14 +77,16 @@ class Episode:
         self._clients = Clients(self._view)
         self._script = ClientCalls(simulation.engine)
         self._agreement = Agreement(self._clients, simulation, self._undisturbed_reply)
-        self._checks = EpisodeChecks(simulation)
+        self._reader = FeatureReader(simulation)
+        self._oracles = Oracles(simulation)
+        self._twin = Twin(simulation)
         self._watch = Watch(simulation)
+        self._observations: list[ClientObservation] = []  # what clients observed
         self._watchdog = Watchdog()
         self._values: dict[str, str] = {}  # saved from answers, by the names of `${name}`
         self._stream_names: dict[int, str] = {}
         self._posts: list[Post] = []
         self._held: list[str] = []
-        self._event_ids: set[str] = set()
         self._features: list[str] = []
         self._frames: dict[str, int] = {}
         self._disturbed = False  # whether a fault or a quirk had an effect on the last call
@@ -93,11 +108,19 @@ class Episode:
         return self.result
 
     def _end(self) -> None:
-        """Close every stream and check everything once more."""
-        for number in list(self._clients.open):
+        """Close every stream and check everything once more. What clients observed is checked only
+        if nothing else is wrong.
+        """
+        for number in self._clients.open:
             self._enter(StreamHungUp(number, PEER))
-        if not self.result.troubles:
-            self.result.troubles += self._checks.at_the_end()
+        troubles = self.result.troubles
+        if not troubles:
+            troubles += self._oracles.at_the_end()
+        if not troubles:
+            for check, verdict in judge(self._observations).checks.items():
+                for contradiction in verdict.contradictions[:1]:
+                    text = f"{check}: {contradiction.sentence}"
+                    troubles.append(Trouble("contradiction", check, text))
 
     # ---- moves
 
@@ -110,8 +133,8 @@ class Episode:
         if kind in MOVES:
             if MOVES[kind].is_possible(self._view):
                 self._take(choices, MOVES[kind].draw(choices, self._view))
-        elif draw := LIVE_MOVES.get(kind) or EDGE_MOVES.get(kind):
-            self._take(choices, draw(choices, self._view))
+        elif kind in LIVE_MOVES:
+            self._take(choices, LIVE_MOVES[kind](choices, self._view))
         elif kind == "agree":
             self.result.troubles += self._agreement.of_protocols(choices)
         elif kind == "pages":
@@ -144,7 +167,7 @@ class Episode:
         """Do what a client does in a step of a scenario, unless it needs a value of an answer that
         did not come.
         """
-        step = self._script.filled(parsed(Step, document), self._values)
+        step = self._script.filled(read_entry(Step, document), self._values)
         if self._script.unsaved(step):
             return
         try:
@@ -228,31 +251,19 @@ class Episode:
 
     def _check(self, input_: Input, outcome: Outcome) -> None:
         """Note what an outcome shows, and what is wrong with it."""
-        self._note_streams(input_, outcome)
+        if isinstance(input_, StreamHungUp):
+            self._script.streams.leave(input_.stream)
         self._note_reply(input_, outcome.reply)
         for effect in outcome.effects:
             self._note_effect(effect)
         self._watch.outcome(input_, outcome)
         self._learn_values()
-        features = self._checks.features(outcome)
+        features = self._reader.after_input(outcome)
         self._features += features
-        self.result.troubles += self._checks.troubles(input_, outcome)
+        self.result.troubles += self._oracles.after_input(input_, outcome)
+        self.result.troubles += self._twin.after_input(input_, outcome)
         quirks = any(feature.startswith("quirk:") for feature in features)
         self._disturbed = self._disturbed or quirks or bool(outcome.injections)
-
-    def _note_streams(self, input_: Input, outcome: Outcome) -> None:
-        if isinstance(input_, StreamOpened) and outcome.stream:
-            name = self._simulation.engine.hub.operations().get(outcome.stream)
-            if name is not None:
-                self._clients.open[outcome.stream] = load_contract().by_name(name)
-                self._features.append(f"stream:{name}|opened")
-                if len(input_.message) > RESUME_TOKEN:
-                    self._features.append(f"stream:{name}|resumed")
-        elif isinstance(input_, StreamHungUp):
-            self._script.streams.leave(input_.stream)
-            operation = self._clients.open.pop(input_.stream, None)
-            if operation is not None:
-                self._features.append(f"stream:{operation.name}|hung up")
 
     def _note_reply(self, input_: Input, reply: Reply | None) -> None:
         if reply is None:
@@ -270,29 +281,18 @@ class Episode:
         """Note the end of a stream, a webhook attempt, or the answer to a pending call."""
         if isinstance(effect, Close):
             self._script.streams.leave(effect.stream)
-            operation = self._clients.open.pop(effect.stream, None)
-            if operation is not None:
-                code = effect.code if operation.grpc else effect.web_socket_code
-                self._features.append(f"stream:{operation.name}|ended {code}")
         elif isinstance(effect, Post) and not effect.receiver:
             self._posts.append(effect)
-            signed = "signed" if effect.secret else "unsigned"
-            self._features.append(f"webhook:sent {signed}")
-            if effect.event_id in self._event_ids:
-                self._features.append("webhook:again")
-            self._event_ids.add(effect.event_id)
         elif isinstance(effect, Resolve) and effect.pending_on in self._held:
             self._held.remove(effect.pending_on)
-            self._features.append(f"answer:late|{effect.reply.status}|{effect.reply.code}")
 
     def _learn_values(self) -> None:
         """Learn values from what clients observed, and note the kinds of frames."""
         for observation in self._watch.take():
-            self._checks.observations.append(observation)
+            self._observations.append(observation)
             if observation.body is not None and self._is_read(observation):
                 self._view.vocabulary.learn(observation.body, observation.operation.name)
             if observation.kind == "frame" and isinstance(observation.body, dict):
-                self._features += frame_features(observation)
                 self._keep_resume_token(observation)
 
     def _keep_resume_token(self, observation: ClientObservation) -> None:

@@ -16,7 +16,7 @@ from sim.core.model.enums import InstrumentState
 from sim.kernel.entropy import Choices
 from sim.kernel.instants import EASTERN, NS_PER_S, days, format_instant, hours, minutes, to_datetime
 from sim.search.hunt.live_view import OWN, LiveView
-from sim.search.moves.view import STATES, Act, Document, Steps
+from sim.search.moves.view import SCRIPTED, STATES, Act, Document, Steps, scripted
 
 LiveDraw: TypeAlias = Callable[[Choices, LiveView], Steps]
 
@@ -131,15 +131,14 @@ def _created_market(
 
 def _orders(choices: Choices, symbol: str) -> Steps:
     for _ in range(choices.below(_ORDERS_MAX + 1)):
-        order = {
-            "as": choices.choice(("maker", "taker", "noise")),
-            "symbol": symbol,
-            "side": choices.choice(("buy", "sell")),
-            "price": f"0.{choices.between(45, 55)}",
-            "qty": str(choices.between(1, 20)),
-            "tif": choices.choice(("day", "gtc", "gtc", "ioc")),
-        }
-        yield Act("order.place", "", order)
+        yield scripted(
+            choices.choice(SCRIPTED),
+            symbol,
+            choices.choice(("buy", "sell")),
+            f"0.{choices.between(45, 55)}",
+            str(choices.between(1, 20)),
+            tif=choices.choice(("day", "gtc", "gtc", "ioc")),
+        )
 
 
 # ---- actions of an operator
@@ -228,9 +227,6 @@ def close_stream(choices: Choices, view: LiveView) -> Steps:
     yield Act("stream.close", view.recent(choices, streams), {})
 
 
-EDGE_MOVES: dict[str, LiveDraw] = {
-    f"edge {start.name} {end.name}": partial(edge, start, end) for start, end in EDGES
-}
 LIVE_MOVES: dict[str, LiveDraw] = {
     "instrument.create": create,
     "trade.bust": bust,
@@ -243,4 +239,5 @@ LIVE_MOVES: dict[str, LiveDraw] = {
     "receiver.change": change_receiver,
     "webhook.redeliver": redeliver,
     "stream.close": close_stream,
+    **{f"edge {start.name} {end.name}": partial(edge, start, end) for start, end in EDGES},
 }

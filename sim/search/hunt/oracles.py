@@ -16,8 +16,8 @@ from sim.api.pipeline.inputs import Outcome, Reply, RestCall, RpcCall
 from sim.api.pipeline.request_log import LoggedCall
 from sim.contract.contract import load_contract
 from sim.core.invariants import changes, moment, violations
-from sim.evidence.compare.error_forms import form_of, misfits, plain_form
-from sim.evidence.compare.shapes import shape_of
+from sim.evidence.validation.error_forms import form_of, misfits, plain_form
+from sim.evidence.validation.shapes import shape_of
 from sim.read.replay import Divergence, lines_leading_to, simulation_of, verify
 from sim.run.simulation import Simulation
 

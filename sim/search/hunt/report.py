@@ -1,54 +1,144 @@
-"""The output of a hunt: new features as they come, findings, and the verdict at the end."""
+"""The results of a hunt: findings with the fewest moves that still lead to them, as a journal and a
+scenario; new features as they come; and the verdict at the end.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
 from typing import Any, TextIO
+
+from msgspec import Struct
 
 from sim.contract.contract import load_contract
 from sim.core.lifecycle.states import EDGES
+from sim.read.commands import sim_command
 from sim.read.decisions import RULES
-from sim.read.features.features import GROUPS, describe, totals
+from sim.read.errors import UnreadableJournal
+from sim.read.export.journal_to_scenario import scenario_document
+from sim.read.export.yaml_writer import as_yaml
+from sim.read.features import GROUPS, describe, totals
 from sim.read.junit import Case, Suite, junit
 from sim.read.layout import counted, wrapped
-from sim.search.hunt.oracles import KINDS
-from sim.search.hunt.results import CampaignState, HuntFinding, SavedFinding
+from sim.read.replay import Divergence, replay_file
+from sim.search.delta import minimal
+from sim.search.hunt.campaign import CampaignState, EpisodeReport, HuntFinding
+from sim.search.hunt.episode import Episode
+from sim.search.hunt.oracles import KINDS, replays
+from sim.search.hunt.roots import fresh, start_of
+from sim.search.hunt.sequences import DrawnMove
+from sim.search.hunt.watchdog import InputTimeout
 
 _SHOWN_MAX = 4  # features of one kind that are printed one by one
 _MISSING_MAX = 12
+TRIALS_MAX = 120
+_TRIALS_ENDLESS = 12  # each may take as long as the watchdog allows
+
+
+class SavedFinding(Struct, frozen=True):
+    """A finding on disk.
+
+    `journal` and `scenario` are paths, empty if there is none. `inputs` is the length of
+    the smallest run that has this finding.
+    """
+
+    kind: str
+    text: str
+    journal: str
+    scenario: str
+    inputs: int
+
+    def commands(self) -> list[str]:
+        """Return the commands that show it."""
+        pairs = (("timeline", self.journal), ("run", self.scenario))
+        return [sim_command(verb, Path(path)) for verb, path in pairs if path]
+
+
+def write_finding(
+    new: HuntFinding, number: int, folder: Path, on_trial: Callable[[], None] = lambda: None
+) -> SavedFinding:
+    """Minimise a finding and write it: its journal and, as far as possible, the same run as a
+    scenario, both with its number in their names.
+    """
+    journal, trouble = BytesIO(), new.trouble
+    simulation = fresh(new.task.scenario, new.task.seed, journal)
+    troubles = Episode(simulation).run(_fewest_moves(new, on_trial)).troubles
+    if trouble.kind == "replay":
+        troubles += replays(simulation)
+    text = next((each.text for each in troubles if each.is_like(trouble)), trouble.text)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"find-{number}.ndjson"
+    path.write_bytes(journal.getvalue())
+    scenario = _scenario(path, trouble.kind, text)
+    return SavedFinding(trouble.kind, text, str(path), scenario, simulation.seq)
+
+
+def _scenario(journal: Path, kind: str, text: str) -> str:
+    """Write a journal as a scenario; return its path, or "" if it cannot be repeated."""
+    try:
+        replay_file(journal)
+        scenario = scenario_document(journal)
+    except (Divergence, UnreadableJournal):
+        return ""
+    path = journal.with_suffix(".yaml")
+    comments = [
+        f"Found by sim hunt: {kind}",
+        *text.splitlines()[:1],
+        *(f"left out: {count} {inputs}" for inputs, count in scenario.left_out.items()),
+    ]
+    path.write_text(as_yaml(scenario.document, comments))
+    return str(path)
+
+
+def _fewest_moves(new: HuntFinding, on_trial: Callable[[], None]) -> Sequence[DrawnMove]:
+    """Return the fewest moves that lead to the same trouble; all if it does not recur."""
+    left = _TRIALS_ENDLESS if new.trouble.subject == InputTimeout.__name__ else TRIALS_MAX
+
+    def fails(moves: Sequence[DrawnMove]) -> bool:
+        nonlocal left
+        left -= 1
+        on_trial()
+        if left < 0:
+            return False
+        simulation = start_of(new.task.scenario, new.task.seed)
+        troubles = Episode(simulation).run(moves).troubles
+        return any(trouble.is_like(new.trouble) for trouble in troubles)
+
+    moves = new.task.moves
+    return moves if new.trouble.kind == "replay" or not fails(moves) else minimal(moves, fails)
+
+
+# ---- output
 
 
 class Printer:
-    """Prints new features: the first few of a group one by one, later ones as counts per round."""
+    """Prints what is new: the first few features of a group one by one, later ones as counts."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._printed: Counter[str] = Counter()
         self._more: Counter[str] = Counter()
 
-    def features(self, first_met: Sequence[str], so_far: CampaignState) -> None:
-        """Print features, or count them."""
-        for feature in first_met:
+    def show(self, report: EpisodeReport, inputs: int) -> None:
+        """Print what an episode brought after a number of inputs, or the counts of a round."""
+        for feature in report.features:
             group = feature.partition(":")[0]
             if f"{group}s" not in GROUPS:
                 continue
             self._printed[group] += 1
             if self._printed[group] <= _SHOWN_MAX:
-                print(f"{so_far.inputs:>8}  {describe(feature)}", file=self._out)
+                print(f"{inputs:>8}  {describe(feature)}", file=self._out)
             else:
                 self._more[group] += 1
-
-    def finding(self, new: HuntFinding, so_far: CampaignState) -> None:
-        """Print that something is wrong."""
-        text = f"{so_far.inputs:>8}  FOUND {new.trouble.kind}: {new.trouble.text}"
-        print(*wrapped(text, " " * 10, first=""), sep="\n", file=self._out, flush=True)
-
-    def round(self, so_far: CampaignState) -> None:
-        """Print the counts."""
-        if self._more:
+        if report.finding is not None:
+            trouble = report.finding.trouble
+            text = f"{inputs:>8}  FOUND {trouble.kind}: {trouble.text}"
+            print(*wrapped(text, " " * 10, first=""), sep="\n", file=self._out, flush=True)
+        if report.ends_round and self._more:
             counts = ", ".join(f"{n} {group}s" for group, n in sorted(self._more.items()))
-            print(f"{so_far.inputs:>8}  and {counts}", file=self._out, flush=True)
+            print(f"{inputs:>8}  and {counts}", file=self._out, flush=True)
             self._more.clear()
 
 

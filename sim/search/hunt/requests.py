@@ -14,12 +14,13 @@ from msgspec import json
 
 from sim.contract.contract import Operation
 from sim.contract.messages import Message, find, find_message
+from sim.contract.operation import VARIABLE
 from sim.contract.wire_fields import Field, fields_of
 from sim.kernel import resources
 from sim.kernel.entropy import RandomStream
-from sim.kernel.instants import Instant, Span, days, format_instant, hours, minutes
-from sim.search.hunt.vocabulary import Vocabulary, snake
-from sim.search.moves.view import PEOPLE, address, query_fields, variables
+from sim.kernel.instants import Span, days, format_instant, hours, minutes
+from sim.search.hunt.live_view import LiveView, snake
+from sim.search.moves.view import PEOPLE, address, query_fields
 
 DEPTH_MAX = 3
 _NUMBERS = (0, 1, 1, 2, 3, 5, 10, 41, 45, 48, 50, 50, 52, 55, 100, 500, 1_000, -1, 2**31 - 1)
@@ -70,9 +71,9 @@ def _examples() -> dict[str, Any]:
 class Requests:
     """Draws the requests of one episode's clients."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.vocabulary = vocabulary
-        self.now: Instant = 0
+    def __init__(self, view: LiveView) -> None:
+        self._view = view
+        self._vocabulary = view.vocabulary
 
     def document(self, choices: RandomStream, operation: Operation) -> dict[str, Any]:
         """Return a request as JSON."""
@@ -89,7 +90,7 @@ class Requests:
         """Return a request with every name in its path, and nothing that a query cannot express."""
         body = self.document(choices, operation)
         for _, template, takes_body in operation.bindings:
-            for name in variables(template):
+            for name in VARIABLE.findall(template):
                 if name not in map(snake, body):
                     body[name] = self._variable(choices, operation, name)
             if not takes_body:
@@ -113,8 +114,8 @@ class Requests:
         name = snake(key)
         if name in _FEW:
             return choices.choice(_FEW[name]) if choices.chance(3, 4) else value
-        if isinstance(value, str) and _IDENTIFIES.search(name) and self.vocabulary.values(name):
-            return self.vocabulary.draw(choices, name, operation)
+        if isinstance(value, str) and _IDENTIFIES.search(name) and self._vocabulary.values(name):
+            return self._vocabulary.draw(choices, name, operation)
         return value
 
     def _mutate(
@@ -187,11 +188,11 @@ class Requests:
         return self._number(choices, name)
 
     def _number(self, choices: RandomStream, name: str) -> int:
-        values = [value for value in self.vocabulary.values(name) if isinstance(value, int)]
+        values = [value for value in self._vocabulary.values(name) if isinstance(value, int)]
         if values and choices.chance(1, 2):
             return int(choices.choice(values))
         if _TIMES.search(name):
-            return (self.now - choices.choice(_SPANS)) // 1_000_000_000
+            return (self._view.now - choices.choice(_SPANS)) // 1_000_000_000
         return choices.choice(_NUMBERS)
 
     def _text(self, choices: RandomStream, name: str, operation: str) -> str:
@@ -199,14 +200,14 @@ class Requests:
             return choices.choice(_DECIMALS)
         if _TIMES.search(name) and choices.chance(3, 4):
             return self._time(choices)
-        return str(self.vocabulary.draw(choices, name, operation))
+        return str(self._vocabulary.draw(choices, name, operation))
 
     def _time(self, choices: RandomStream) -> str:
         span = choices.choice(_SPANS)
-        return format_instant(self.now + (span if choices.chance(1, 3) else -span))
+        return format_instant(self._view.now + (span if choices.chance(1, 3) else -span))
 
     def _bytes(self, choices: RandomStream, name: str, operation: str) -> str:
-        values = self.vocabulary.values(name)
+        values = self._vocabulary.values(name)
         return str(choices.choice(values)) if values and choices.chance(5, 6) else "AAAA"
 
     # ---- addresses
@@ -227,4 +228,4 @@ class Requests:
     def _variable(self, choices: RandomStream, operation: Operation, name: str) -> Any:
         if name in _FEW:
             return choices.choice(_FEW[name])
-        return self.vocabulary.draw(choices, name.rpartition(".")[2], operation.name)
+        return self._vocabulary.draw(choices, name.rpartition(".")[2], operation.name)

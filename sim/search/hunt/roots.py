@@ -4,9 +4,9 @@ tight limits and without any, and both sides of each date.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from io import BytesIO
+from pathlib import Path
 
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel.instants import days, format_instant, hours, parse_instant
@@ -14,52 +14,7 @@ from sim.read import dates
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 
-# A hunt forks and searches its world thousands of times, and the cost of lists depends on its size.
-# So this world has one or two of each kind: partners with all scopes and with few, retail users, a
-# game with related markets, a market of each kind that rules distinguish, a recurring market, a
-# program, a receiver.
-SMALL_WORLD = """name: hunt
-extends: [quickstart]
-world:
-  base: empty
-  firms:
-    - name: firms/atlas
-      client_id: atlas-9f2c7b1e
-      clearing_firm: firms/atlas-fcm
-      funding_sources: [{id: atlas-bank}, {id: atlas-card, type: card, max_deposit: "100"}]
-      users:
-        - {name: mara-voss, account: firms/atlas-fcm/accounts/8f3a61c4, balance: "250000"}
-        - {name: jon-adeyemi, account: firms/atlas-fcm/accounts/1d77e0b9, balance: "60"}
-    - name: firms/borealis
-      client_id: borealis-41d80a63
-      clearing_firm: firms/borealis-fcm
-      users:
-        - {name: ines-duarte, account: firms/borealis-fcm/accounts/4be19d07, balance: "150000"}
-    - name: firms/cinder
-      client_id: cinder-c7735e90
-      scopes: [read:accounts, read:marketdata]
-      users: [{name: desk, balance: "5000"}]
-  accounts:
-    - {name: firms/atlas-fcm/accounts/1d77e0b9, collateral_return: true, prior_volume: "900000"}
-  api_keys:
-    - {key_id: 31320298-b16b-4d3b-b4cd-e1bbf36ad94f, account: firms/retail/accounts/5c1e90d2}
-    - {key_id: 07d42773-f6c7-4ebc-a9a8-d6b17956b293, account: firms/retail/accounts/b7702f48}
-  assets: [{id: "crypto:btc", price: "63000", every: 10s}]
-  events: [{slug: hunt-game, title: Hounds v Foxes, league: mlb, live: true, period: T3}]
-  instruments:
-    - {symbol: rain, tick_size: "0.01", state: OPEN}
-    - {symbol: hunt-fine, tick_size: "0.0025", fractional_qty_scale: 100, state: OPEN}
-    - {symbol: hunt-home, event: hunt-game, market_type: moneyline, pick: home, state: OPEN}
-    - {symbol: hunt-away, event: hunt-game, market_type: moneyline, pick: away, state: OPEN}
-    - {symbol: hunt-line-1, event: hunt-game, market_type: spreads, line: "1.5",
-       event_outcome: directional, state: OPEN}
-    - {symbol: hunt-line-2, event: hunt-game, market_type: spreads, line: "2.5",
-       event_outcome: directional, state: OPEN}
-  incentives:
-    - symbol: rain
-      periods: [{program_id: hunt-quotes, start: 2026-07-01, reward_pool: "500", target_size: 5}]
-  receivers: [{name: hunt-receiver, answers: [{status: 200}]}]
-"""
+SMALL_WORLD = Path(__file__).with_name("small_world.yaml").read_text(encoding="utf-8")
 # Every read of a recurring market computes its index, so only one root has one.
 RECURRING = """\
   windows: [{name: hunt-btc, asset: "crypto:btc", title: Bitcoin, every: 15m, ahead: 30m}]
@@ -95,26 +50,16 @@ def _limited(base: str, limit: str) -> str:
 # ---- simulations
 
 
-class Starts:
-    """The root scenarios of a hunt as texts, each built once and copied for every episode."""
-
-    def __init__(self, roots: Sequence[str], seed: int) -> None:
-        self._roots = roots
-        self._seed = seed
-        self._built: dict[int, Simulation] = {}
-
-    def copy(self, root: int) -> Simulation:
-        """Return a copy of a root at its start."""
-        if root not in self._built:
-            self._built[root] = self.fresh(root, BytesIO())
-        return self._built[root].fork()
-
-    def fresh(self, root: int, journal: BytesIO) -> Simulation:
-        """Return a root at its start, with its journal from the beginning."""
-        return Simulation(load_scenario(self._roots[root]), seed=self._seed, journal=journal)
+def fresh(root: str, seed: int, journal: BytesIO) -> Simulation:
+    """Return a root, a scenario as text, at its start, with its journal from the beginning."""
+    return Simulation(load_scenario(root), seed=seed, journal=journal)
 
 
-@lru_cache(maxsize=1)
-def starts_of(roots: tuple[str, ...], seed: int) -> Starts:
-    """Return the starts of a hunt in this process."""
-    return Starts(roots, seed)
+@lru_cache(maxsize=32)
+def _built(root: str, seed: int) -> Simulation:
+    return fresh(root, seed, BytesIO())
+
+
+def start_of(root: str, seed: int) -> Simulation:
+    """Return a copy of a root at its start, which is built once in this process."""
+    return _built(root, seed).fork()

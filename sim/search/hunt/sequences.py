@@ -3,7 +3,6 @@
 | Kind | Does |
 |---|---|
 | a name of `MOVES` or `LIVE_MOVES` | a move of `moves/`, or one that needs a live exchange |
-| edge START END | moves a market along an edge of the lifecycle |
 | call PLANE OPERATION | a call that is drawn from the contract; the plane may be grpc |
 | stream OPERATION | opens a stream, or a WebSocket, and sends its first frames |
 | frame, hangup | a client's frame on an open stream; the client disconnects |
@@ -20,11 +19,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from msgspec import Struct
+
 from sim.contract.contract import Operation, load_contract
-from sim.kernel.entropy import RandomStream
+from sim.kernel.entropy import Entropy, RandomStream
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Span, days, hours, minutes
-from sim.search.hunt.live_moves import EDGE_MOVES, LIVE_MOVES
-from sim.search.hunt.results import DrawnMove
+from sim.search.hunt.live_moves import LIVE_MOVES
 from sim.search.moves.table import MOVES
 
 LENGTH = 16  # moves in a sequence
@@ -38,6 +38,22 @@ GAPS: tuple[Span, ...] = (
 CLIENTS = ("frame", "hangup", "again", "agree", "pages", "token", "outlive", "removed", "wait")
 
 
+class DrawnMove(Struct, frozen=True, array_like=True):
+    """A move: its kind, the seed of its choices, and the gap before it.
+
+    It becomes inputs only where it is used, so a sequence stays meaningful when moves are left out.
+    The gap is in nanoseconds, or a number of due instants if negative.
+    """
+
+    kind: str
+    seed: int
+    gap: Span = 0
+
+    def choices(self) -> RandomStream:
+        """The choices of this move, which are always the same."""
+        return Entropy(self.seed).stream(self.kind)
+
+
 @cache
 def groups() -> tuple[tuple[str, ...], ...]:
     """Return the kinds of moves in groups of which one is drawn as often as another."""
@@ -45,7 +61,7 @@ def groups() -> tuple[tuple[str, ...], ...]:
     for operation in load_contract().operations:
         calls.update(dict.fromkeys(_kinds_of(operation)))
     clients = (*calls, *CLIENTS * 4)
-    return tuple(MOVES), (*LIVE_MOVES, *EDGE_MOVES), clients, clients
+    return tuple(MOVES), tuple(LIVE_MOVES), clients, clients
 
 
 def random_sequence(choices: RandomStream) -> list[DrawnMove]:

@@ -146,7 +146,7 @@ class Twin:
             return
         rows = self._simulation.exchange.trading.ledger.entries(key.account)
         total = sum(moved.after - moved.before for moved in rows) + (rows[0].before if rows else 0)
-        for row in _document(reply).get("balances", ()):
+        for row in _parsed(reply.body).get("balances", ()):
             balance = Fraction(str(row["currentBalance"]))
             if rows and abs(balance - Fraction(total, DOLLAR)) >= Fraction(1, 100):
                 text = f"{key.account} shows {balance}, its movements sum to {total / DOLLAR}"
@@ -185,10 +185,6 @@ class Twin:
 
 def _succeeded(call: RestCall | RpcCall, reply: Reply) -> bool:
     return reply.status < _SERVED if isinstance(call, RestCall) else reply.code == 0
-
-
-def _document(reply: Reply) -> dict[str, Any]:
-    return _parsed(reply.body)
 
 
 def _parsed(body: bytes) -> dict[str, Any]:

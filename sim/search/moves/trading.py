@@ -12,6 +12,7 @@ from sim.search.moves.view import (
     call,
     insert,
     retail_limit_order,
+    scripted,
     self_match_prevention,
     trade,
 )
@@ -21,14 +22,8 @@ def book(choices: Choices, terms: Terms) -> Steps:
     """Place two scripted orders on each side of a book."""
     for side, low in (("buy", 46), ("sell", 51)):
         for _ in range(2):
-            order = {
-                "as": "maker",
-                "symbol": terms.symbol,
-                "side": side,
-                "price": f"0.{choices.between(low, low + 3)}",
-                "qty": str(choices.between(5, 40)),
-            }
-            yield Act("order.place", "", order)
+            price = f"0.{choices.between(low, low + 3)}"
+            yield scripted("maker", terms.symbol, side, price, str(choices.between(5, 40)))
 
 
 def replace(choices: Choices, view: View) -> Steps:
@@ -167,14 +162,7 @@ def poor(choices: Choices, view: View) -> Steps:
         yield Act("account.fund", user.account, {"amount": f"-{left}.00"})
     for _ in range(3):
         yield insert(choices, view.market(choices), user, "BUY", 50, orderQty="4")
-    order = {
-        "as": "taker",
-        "symbol": view.market(choices).symbol,
-        "side": "sell",
-        "price": "0.40",
-        "qty": "20",
-    }
-    yield Act("order.place", "", order)
+    yield scripted("taker", view.market(choices).symbol, "sell", "0.40", "20")
     yield Act("account.fund", user.account, {"amount": "-999999.00"})
 
 

@@ -6,10 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
-
-from msgspec import Struct
 
 from sim.contract.contract import Operation, load_contract
 from sim.contract.operation import VARIABLE
@@ -19,10 +17,7 @@ from sim.core.model.quantities import decimal_text
 from sim.kernel.entropy import Choices
 from sim.kernel.instants import Instant
 from sim.run.actors.operator.actions import ACTIONS
-from sim.world.format.struct_types import record
-from sim.world.format.yaml_tree import Problem, tree_of
 
-S = TypeVar("S", bound=Struct)
 Document: TypeAlias = dict[str, Any]
 
 SCRIPTED = ("maker", "taker", "noise")
@@ -32,15 +27,6 @@ LIMIT = "ORDER_TYPE_LIMIT"
 SIDES = ("SIDE_BUY", "SIDE_SELL")
 PEOPLE = 6  # external ids of people, so few that a verification is started twice
 _USERS_MAX = 3  # of a firm
-
-
-def parsed(kind: type[S], document: Document) -> S:
-    """Return an entry of a scenario, such as a `Step`, from a document that a move yielded."""
-    problems: list[Problem] = []
-    entry: S = record(kind).read(tree_of(document, "a move"), problems)
-    if problems:
-        raise AssertionError(f"{document} is no {kind.__name__}: {problems}")
-    return entry
 
 
 class Act(NamedTuple):
@@ -83,6 +69,16 @@ class Terms(NamedTuple):
         tick = int(Decimal(row["tick_size"]) * scale)
         qty_scale, minimum = int(row["fractional_qty_scale"]), int(row["minimum_trade_qty"])
         return cls(row["symbol"], tick, scale, qty_scale, minimum, low, high)
+
+    def entry(self) -> Document:
+        """Return an open instrument of these terms: an entry of `world.instruments`."""
+        return {
+            "symbol": self.symbol,
+            "tick_size": self.dollars(self.tick),
+            "price_scale": self.price_scale,
+            "fractional_qty_scale": self.qty_scale,
+            "state": "OPEN",
+        }
 
     def dollars(self, price: int) -> str:
         """Return a price in price units as dollars."""
@@ -234,11 +230,6 @@ def address(
     return verb, VARIABLE.sub(filled, template), fields, bool(takes_body)
 
 
-def variables(template: str) -> list[str]:
-    """Return the names of the variables of a path."""
-    return VARIABLE.findall(template)
-
-
 def query_fields(fields: Document, under: str = "") -> dict[str, Any]:
     """Return fields as query parameters; those of messages by their dotted path."""
     flat: dict[str, Any] = {}
@@ -254,6 +245,12 @@ def query_fields(fields: Document, under: str = "") -> dict[str, Any]:
 
 
 # ---- orders that several moves place
+
+
+def scripted(name: str, symbol: str, side: str, price: str, qty: str, **fields: str) -> Act:
+    """Return the action that places an order of a scripted participant (dollars, contracts)."""
+    order = {"as": name, "symbol": symbol, "side": side, "price": price, "qty": qty, **fields}
+    return Act("order.place", "", order)
 
 
 def insert(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
@@ -10,6 +10,7 @@ from msgspec import Struct
 from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest
 from sim.run.actors.operator.action import Action, ControlRoute
+from sim.server.control.live import LiveReader
 from sim.server.host import Host
 from sim.world.format.clock_mode import ClockMode
 from sim.world.format.scenario import Scenario
@@ -75,24 +76,10 @@ class LinesAnswer(NamedTuple):
     lines: Iterable[bytes]  # without newlines
 
 
-class EventReader(Protocol):
-    """The source of the events of a connection, as bytes. `behind` says whether it has fallen too
-    far behind, and `last_words` is what to send then.
-    """
-
-    @property
-    def behind(self) -> bool: ...
-
-    @property
-    def last_words(self) -> bytes: ...
-
-    def __aiter__(self) -> AsyncIterator[bytes]: ...
-
-
 class Events(NamedTuple):
     """An answer that continues until its reader disconnects: Server-Sent Events."""
 
-    reader: EventReader
+    reader: LiveReader
 
 
 class NoBody(Struct, frozen=True):

@@ -30,9 +30,12 @@ class AdvanceBody(Struct, frozen=True):
     lists the timers.
     """
 
-    by: Annotated[Span | None, _DISTANCE, "duration, such as 90s, 5m, 2d"] = None
-    to: Annotated[Instant | None, INSTANT, "instant, RFC 3339"] = None
-    next: Annotated[int | None, ORDINAL, "number of due instants"] = None
+    by: Annotated[Span | None, _DISTANCE] = None
+    """duration, such as 90s, 5m, 2d"""
+    to: Annotated[Instant | None, INSTANT] = None
+    """instant, RFC 3339"""
+    next: Annotated[int | None, ORDINAL] = None
+    """number of due instants"""
     until: When | None = None
     within: Annotated[Span, _DISTANCE] = DAY
     fired: Annotated[str, Choice(("list", "counts", "none"))] = "list"

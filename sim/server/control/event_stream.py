@@ -9,8 +9,8 @@ from collections.abc import Awaitable
 from aiohttp import web
 
 from sim.kernel.instants import Instant
-from sim.server.control.call import EventReader
-from sim.server.http.response import SERVER, http_date
+from sim.server.control.live import LiveReader
+from sim.server.http.response import stream_response
 
 # Real time without progress after which a connection ends, and the interval of the checks.
 _PATIENCE_S, _LOOK_S = 20.0, 0.25
@@ -20,14 +20,11 @@ _SEND_BUFFER = 256 * 1024
 
 
 async def send_events(
-    request: web.BaseRequest, reader: EventReader, now: Instant
+    request: web.BaseRequest, reader: LiveReader, now: Instant
 ) -> web.StreamResponse:
     """Send events until the reader disconnects. A slow reader gets a last event that says so."""
-    response = web.StreamResponse()
-    response.headers["Content-Type"] = "text/event-stream"
+    response = stream_response("text/event-stream", now)
     response.headers["Cache-Control"] = "no-store"
-    response.headers["Date"] = http_date(now)
-    response.headers["Server"] = SERVER
     await response.prepare(request)
     _bound(request)
     await response.write(b": here\n\n")  # send the head at once
@@ -45,7 +42,7 @@ def _bound(request: web.BaseRequest) -> None:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
 
 
-async def _taken(write: Awaitable[None], reader: EventReader) -> bool:
+async def _taken(write: Awaitable[None], reader: LiveReader) -> bool:
     """Whether a piece could be written before its reader fell behind."""
     writing = asyncio.ensure_future(write)
     try:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from sim.read.history.work import Work
 from sim.server.control.call import ControlCall, Events
 from sim.server.control.live import LiveReader
 from sim.server.control.read_calls import narrowed
+from sim.server.event_loop import in_slices
 from sim.server.host import Host
-from sim.server.slices import in_slices
 
 
 async def read_history(host: Host, call: ControlCall) -> object:
@@ -25,39 +30,41 @@ async def read_history(host: Host, call: ControlCall) -> object:
     return page
 
 
-async def _reach(host: Host, call: ControlCall, least: int) -> tuple[int, str]:
-    """The requested moment, once the replay of a finished run has reached it."""
+async def _past(
+    host: Host, call: ControlCall, least: int, work: Callable[[int, str], Work[dict[str, Any]]]
+) -> object:
+    """What `work` finds at a moment, once the replay of a finished run has reached it."""
     seq, branch = call.counted("seq"), call.query.get("branch", "")
     if host.opened is not None:
         host.history.check(seq, branch, least)
         await host.opened.reach(seq, branch)
-    return seq, branch
+    around = partial(host.history.around, seq, branch)
+    return await host.history_access.read(work(seq, branch), around)
 
 
 async def read_record(host: Host, call: ControlCall) -> object:
-    at = await _reach(host, call, 1)
-    return await host.history_access.read(
-        host.history.record(*at), lambda: host.history.around(*at)
-    )
+    return await _past(host, call, 1, host.history.record)
 
 
 async def read_past(host: Host, call: ControlCall) -> object:
-    seq, branch = await _reach(host, call, 0)
-    work = host.history.state(seq, call.path["view"], branch, narrowed(call))
-    return await host.history_access.read(work, lambda: host.history.around(seq, branch))
+    def work(seq: int, branch: str) -> Work[dict[str, Any]]:
+        return host.history.state(seq, call.path["view"], branch, narrowed(call))
+
+    return await _past(host, call, 0, work)
 
 
 async def read_past_views(host: Host, call: ControlCall) -> object:
-    seq, branch = await _reach(host, call, 0)
-    names = call.many.get("view", ())
-    work = host.history.states(seq, names, branch, narrowed(call))
-    return await host.history_access.read(work, lambda: host.history.around(seq, branch))
+    def work(seq: int, branch: str) -> Work[dict[str, Any]]:
+        return host.history.states(seq, call.many.get("view", ()), branch, narrowed(call))
+
+    return await _past(host, call, 0, work)
 
 
 async def read_past_frames(host: Host, call: ControlCall) -> object:
-    seq, branch = await _reach(host, call, 0)
-    work = host.history.frames(seq, call.counted("id"), branch)
-    return await host.history_access.read(work, lambda: host.history.around(seq, branch))
+    def work(seq: int, branch: str) -> Work[dict[str, Any]]:
+        return host.history.frames(seq, call.counted("id"), branch)
+
+    return await _past(host, call, 0, work)
 
 
 async def live(host: Host, call: ControlCall) -> object:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from sim.core.model.refusals import Conflict, InvalidRequest
 from sim.server.control.call import ControlCall, InstanceControl
 from sim.server.control.clock_calls import clock_mode
-from sim.server.helper_thread import in_helper_thread
+from sim.server.event_loop import in_helper_thread
 from sim.server.host import Host
 from sim.world.format.scalar_types import INTEGER
 from sim.world.format.scenario import SEED_NUMBER, Scenario
@@ -34,10 +34,13 @@ class InstanceBody(Struct, frozen=True):
     """A new instance. Without a scenario it begins like this one."""
 
     name: str = ""
-    scenario: Annotated[Any, "bundled name, document, YAML text, or path below --scenarios"] = None
-    params: Annotated[Any, "texts by name"] = None
+    scenario: Any = None
+    """bundled name, document, YAML text, or path below --scenarios"""
+    params: Any = None
+    """texts by name"""
     seed: Annotated[int | None, SEED_NUMBER] = None
-    clock: Annotated[str | None, "manual, autojump, paced, paced:60"] = None
+    clock: str | None = None
+    """manual, autojump, paced, paced:60"""
 
 
 def _instances(call: ControlCall) -> InstanceControl:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import hmac
-import logging
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -29,16 +28,14 @@ from sim.server.control.call import (
 )
 from sim.server.control.event_stream import send_events
 from sim.server.control.routes import ROUTES
-from sim.server.helper_thread import in_helper_thread
+from sim.server.event_loop import in_helper_thread
 from sim.server.host import Host
-from sim.server.http.body import Uploads
+from sim.server.http.body import Uploads, read_body
 from sim.server.http.page_guard import PageGuard, guarded
-from sim.server.http.response import SERVER, HttpResponse, http_date
-from sim.server.http.server import HttpServer, body_or_refusal, error_response
+from sim.server.http.response import HttpError, HttpResponse, stream_response
+from sim.server.http.server import HttpServer
 from sim.server.room_files import Room
 from sim.world.format.yaml_tree import NODE_LIMIT, ScenarioError, read_text, value_of
-
-log = logging.getLogger("sim.server")
 
 PREFIX = "/_sim/v1"
 
@@ -63,8 +60,8 @@ def control_server(
     def now() -> Instant:
         return host.now
 
-    plane = guarded(ControlPlane(host, token, instances), PageGuard(names, json_only=True), now)
-    room = guarded(Room(now), PageGuard(names, static=True), now)
+    plane = guarded(ControlPlane(host, token, instances), PageGuard(names, json_only=True))
+    room = guarded(Room(now), PageGuard(names, static=True))
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         return await (plane if request.raw_path.startswith("/_sim") else room)(request)
@@ -85,26 +82,23 @@ class ControlPlane:
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one call."""
         path = request.raw_path.partition("?")[0]
-        now = self._host.now
         if not self._admits(request, path):
             message = "the control plane needs its token: Authorization: Bearer <token>"
-            return error_response(401, 16, message, now=now)
-        addressed = self._find(request.method, path)
-        if isinstance(addressed, HttpResponse):
-            return addressed
-        endpoint, variables = addressed
+            raise HttpError(401, 16, message)
+        endpoint, variables = self._find(request.method, path)
         self._host.catch_up()
         try:
             if self._host.opened is not None and endpoint.changes:
                 raise self._host.opened.refuse_change()
             query, many = _query(request, endpoint)
             body = await self._body(request, endpoint)
-            if isinstance(body, HttpResponse):
-                return body
             call = ControlCall(variables, query, body, self._instances, many, request.headers)
             value = await endpoint.respond(self._host, call)
         except Refusal as refusal:
-            return self._refused(refusal)
+            why = {"rule": refusal.rule, "remedy": refusal.remedy}
+            extra = {name: text for name, text in why.items() if text}
+            status, code = http_status(refusal), grpc_code(refusal)
+            raise HttpError(status, code, refusal.message, extra=extra) from None
         if isinstance(value, LinesAnswer):
             return await self._stream(request, value)
         if isinstance(value, Events):
@@ -123,12 +117,10 @@ class ControlPlane:
         sent = token.strip().encode("utf-8", "surrogateescape")  # the raw bytes
         return scheme.lower() == "bearer" and hmac.compare_digest(sent, self._token.encode())
 
-    def _find(self, verb: str, path: str) -> tuple[Endpoint, dict[str, str]] | HttpResponse:
-        now = self._host.now
+    def _find(self, verb: str, path: str) -> tuple[Endpoint, dict[str, str]]:
+        """The endpoint of a call, and the variables of its path."""
         if not path.startswith(PREFIX + "/"):
-            return error_response(
-                404, 5, f"paths of the control plane begin with {PREFIX}", now=now
-            )
+            raise HttpError(404, 5, f"paths of the control plane begin with {PREFIX}")
         rest = path[len(PREFIX) :]
         verbs = set()
         for pattern, endpoint in self._routes:
@@ -139,21 +131,15 @@ class ControlPlane:
                     return endpoint, {name: unquote(text) for name, text in variables}
         if verbs:
             taken = ", ".join(sorted(verbs))
-            allow = (("Allow", taken),)
-            return error_response(405, 12, f"{rest} takes {taken}", now=now, headers=allow)
+            raise HttpError(405, 12, f"{rest} takes {taken}", headers=(("Allow", taken),))
         paths = [endpoint.route.path for _, endpoint in self._routes]
         remedy = {"remedy": f"GET {PREFIX}/calls lists them"}
-        return error_response(404, 5, unknown_name("call", rest, paths), now=now, extra=remedy)
+        raise HttpError(404, 5, unknown_name("call", rest, paths), extra=remedy)
 
     async def _body(self, request: web.BaseRequest, endpoint: Endpoint) -> Any:
-        """The body for `ControlCall`, or the answer if it did not arrive. An invalid
-        body is InvalidRequest.
-        """
+        """The body for `ControlCall`. An invalid one is InvalidRequest."""
         limit = _LARGE_BODY_LIMIT if endpoint.large else _BODY_LIMIT
-        read = await body_or_refusal(request, limit, self._uploads, now=lambda: self._host.now)
-        if isinstance(read, HttpResponse):
-            return read
-        raw, oversize = read
+        raw, oversize = await read_body(request, limit, self._uploads)
         kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if oversize:
             raise PayloadTooLarge(f"the body of this call is limited to {limit} bytes")
@@ -161,17 +147,8 @@ class ControlPlane:
             return await in_helper_thread(_entry, endpoint, raw, kind)
         return _entry(endpoint, raw, kind)
 
-    def _refused(self, refusal: Refusal) -> HttpResponse:
-        why = {"rule": refusal.rule, "remedy": refusal.remedy}
-        extra = {name: text for name, text in why.items() if text}
-        status, code, now = http_status(refusal), grpc_code(refusal), self._host.now
-        return error_response(status, code, refusal.message, now=now, extra=extra)
-
     async def _stream(self, request: web.BaseRequest, value: LinesAnswer) -> web.StreamResponse:
-        response = web.StreamResponse()
-        response.headers["Content-Type"] = value.content_type
-        response.headers["Date"] = http_date(self._host.now)
-        response.headers["Server"] = SERVER
+        response = stream_response(value.content_type, self._host.now)
         await response.prepare(request)
         for piece in _pieces(value.lines):
             await response.write(piece)

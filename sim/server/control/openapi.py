@@ -6,13 +6,10 @@ import re
 from functools import partial
 from typing import Any
 
-from msgspec import json
-
-from sim.kernel import resources
 from sim.run.actors.operator.action import Action
 from sim.run.actors.operator.views import VIEWS
 from sim.server.control.call import Endpoint, NoBody
-from sim.server.control.routes import ROUTES
+from sim.server.control.routes import ROUTES, reference
 from sim.world.format.json_schema import scenario_schema
 from sim.world.format.struct_types import record
 
@@ -39,14 +36,12 @@ def control_openapi(server: str = "") -> dict[str, Any]:
     """The document as JSON values, with an example of every body and answer. `server` is the
     address; without one it is that of `sim serve` on its default ports.
     """
-    text = resources.path("fixtures", "control-reference.json").read_bytes()
-    reference: dict[str, dict[str, Any]] = json.decode(text)
     entries = scenario_schema()["$defs"]
     needed: dict[str, Any] = {}
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in ROUTES:
         verb, path = endpoint.route.verb.lower(), _VARIABLE.sub(r"{\1}", endpoint.route.path)
-        item = _operation(endpoint, reference[endpoint.call], entries, needed)
+        item = _operation(endpoint, reference()[endpoint.call], entries, needed)
         paths.setdefault(PREFIX + path, {})[verb] = item
     refusal = {"description": "A refusal.", "content": {"application/json": {"schema": _REFUSAL}}}
     return {

@@ -12,7 +12,7 @@ from sim.kernel.journal import Header, encode_header
 from sim.run.actors.operator import views
 from sim.run.actors.script.view import script_view
 from sim.server.control.call import ControlCall, LinesAnswer
-from sim.server.helper_thread import in_helper_thread
+from sim.server.event_loop import in_helper_thread
 from sim.server.host import Host
 from sim.server.ready_file import reading
 
@@ -160,9 +160,9 @@ async def read_catalogue_of(host: Host, call: ControlCall) -> object:
 
 async def read_metrics(host: Host, call: ControlCall) -> object:
     from sim.run.actors.operator.metrics import metrics
-    from sim.server.control.metrics import prometheus_text
+    from sim.server.telemetry.prometheus import prometheus_text
 
-    text = prometheus_text([*metrics(host.simulation.engine), *host.latencies.families()])
+    text = prometheus_text(metrics(host.simulation.engine), host.latencies)
     return LinesAnswer("text/plain; version=0.0.4; charset=utf-8", text.splitlines())
 
 

@@ -1,6 +1,6 @@
 """The table of all calls of the control plane (paths below `/_sim/v1`).
 
-Calls that change the exchange are operator actions: their rows come from the table in
+Calls that change the exchange are operator actions: their rows come from
 `actors/operator/actions.py`, and they are inputs. The other rows are in this file: they read, or
 move time, and are not inputs themselves. `fixtures/control-reference.json` describes every row.
 """
@@ -8,19 +8,23 @@ move time, and are not inputs themselves. `fixtures/control-reference.json` desc
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import cache
+from typing import Any
 
+from msgspec import json
+
+from sim.kernel import resources
 from sim.run.actors.operator.action import Action
 from sim.run.actors.operator.actions import ACTIONS
 from sim.server.control import clock_calls, history_calls, instance_calls, read_calls
 from sim.server.control.call import ControlCall, Endpoint
-from sim.server.control.reference import described
 from sim.server.host import Host
 
 VIEW_FILTERS = ("symbol", "account", "last")
 
 
 async def _read_routes(host: Host, call: ControlCall) -> object:
-    return {"calls": described(ROUTES)}
+    return {"calls": _described()}
 
 
 _OWN = (
@@ -98,3 +102,29 @@ ROUTES: tuple[Endpoint, ...] = (
         if action.call
     ),
 )
+
+
+@cache
+def reference() -> dict[str, dict[str, Any]]:
+    """What each call does, with examples of its body and its answer, by call."""
+    text = resources.path("fixtures", "control-reference.json").read_bytes()
+    described: dict[str, dict[str, Any]] = json.decode(text)
+    return described
+
+
+@cache
+def _described() -> list[dict[str, Any]]:
+    """Each call with its description and parameters, and the step of a scenario that does the same,
+    for pages, programs and agents.
+    """
+    rows = []
+    for endpoint in ROUTES:
+        about, action = reference()[endpoint.call], endpoint.body
+        row = {"call": endpoint.call, "does": about["does"], "query": list(endpoint.query)}
+        row["keys"] = list(endpoint.keys)
+        if "body" in about:
+            row["body"] = about["body"]
+        if isinstance(action, Action) and action.step:
+            row |= {"step": action.step, "subject": action.subject, "form": action.step_form}
+        rows.append(row)
+    return rows

@@ -9,16 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import grpc
 import grpc.aio
 
 from sim.api.pipeline.inputs import Close, Reply
 from sim.core.model.refusals import Refusal
-from sim.server.grpc.health import HEALTH, Health
-from sim.server.grpc.lasting_server import LastingServer
-from sim.server.grpc.ports import add_ports, on_free_port
+from sim.server.grpc.listening import LastingServer, add_ports, on_free_port
 from sim.server.host import Host
 from sim.server.listeners import caller_address, port_taken
 from sim.server.logs import lacking, log_failure
@@ -39,6 +37,9 @@ _OPTIONS = [
 ]
 
 _STATUS = {int(status.value[0]): status for status in grpc.StatusCode}
+
+_HEALTH = "/grpc.health.v1.Health/"
+_SERVING, _NOT_SERVING, _SERVICE_UNKNOWN = 1, 2, 3
 
 # Metadata that the exchange and telemetry read.
 _READ = frozenset({"authorization", "x-participant-id", "traceparent"})
@@ -91,7 +92,7 @@ class _Handlers(_GenericHandler):
     def __init__(self, host: Host) -> None:
         self._host = host
         self._debug_headers = not host.settings.opaque
-        self._health = Health(host)
+        self._health = _Health(host)
         self._known: dict[tuple[str, str], grpc.RpcMethodHandler[bytes, bytes]] = {}
 
     def service(
@@ -99,7 +100,7 @@ class _Handlers(_GenericHandler):
     ) -> grpc.RpcMethodHandler[bytes, bytes]:
         """The handler of a call; never None, so that calls of unknown methods are inputs too."""
         method = handler_call_details.method
-        if method.startswith(HEALTH) and (health := self._health.handler(method)) is not None:
+        if method.startswith(_HEALTH) and (health := self._health.handler(method)) is not None:
             return health
         kind = self._host.simulation.rpc_kind(method)
         if kind is None:
@@ -113,8 +114,8 @@ class _Handlers(_GenericHandler):
         if kind == "unary":
             return grpc.unary_unary_rpc_method_handler(self._unary(method))
         if kind == "server":
-            return grpc.unary_stream_rpc_method_handler(self._server_stream(method))
-        return grpc.stream_stream_rpc_method_handler(self._bidi(method))
+            return grpc.unary_stream_rpc_method_handler(self._stream(method))
+        return grpc.stream_stream_rpc_method_handler(self._stream(method))
 
     def _unary(self, method: str) -> Callable[[bytes, Context], Awaitable[bytes]]:
         host = self._host
@@ -141,12 +142,7 @@ class _Handlers(_GenericHandler):
 
     async def _finish(self, reply: Reply, context: Context) -> bytes:
         """Answer with a reply once it is complete and due; abort the call for a refusal."""
-        replies = self._host.replies
-        if reply.pending_on:
-            reply = await replies.answer(reply)
-        elided = replies.elided_time(reply)
-        if replies.must_wait(reply):
-            await replies.ready(reply)
+        reply, elided = await self._host.replies.complete(reply)
         trailers = self._trailers(reply, elided)
         if reply.connection_fault:
             await _apply_connection_fault(reply.connection_fault, context, trailers)
@@ -172,20 +168,34 @@ class _Handlers(_GenericHandler):
             for name, value in trailers
         )
 
-    def _server_stream(self, method: str) -> Callable[[bytes, Context], AsyncIterator[bytes]]:
-        async def handler(message: bytes, context: Context) -> AsyncIterator[bytes]:
-            stream = await self._open(method, message, context)
+    def _stream(self, method: str) -> Callable[[Any, Context], AsyncIterator[bytes]]:
+        """The handler of a subscription. The client sends one message, or any
+        number of them.
+        """
+
+        async def handler(
+            sent: bytes | AsyncIterator[bytes], context: Context
+        ) -> AsyncIterator[bytes]:
+            first = sent if isinstance(sent, bytes) else b""
+            stream = await self._open(method, first, context)
             if isinstance(stream, Reply):
                 async for part in self._download(stream, context):
                     yield part
                 return
+            # A client that half-closes keeps its subscriptions until it cancels.
+            reader = None
+            if not isinstance(sent, bytes):
+                reader = self._host.tasks.spawn(self._read(sent, stream))
             try:
                 await context.send_initial_metadata(_OPEN)
                 while not isinstance(frame := await stream.take(), Close):
                     yield frame
             finally:
+                if reader is not None:
+                    reader.cancel()
                 self._host.hangup(stream)
-            await _ended(frame, context)
+            if frame.code:
+                await context.abort(_STATUS[frame.code], frame.message)
 
         return handler
 
@@ -197,24 +207,6 @@ class _Handlers(_GenericHandler):
                 await asyncio.sleep(0)
         except Refusal as refusal:
             await context.abort(_STATUS[refusal.code], refusal.message)
-
-    def _bidi(self, method: str) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
-        async def handler(messages: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
-            stream = await self._open(method, b"", context)
-            if isinstance(stream, Reply):
-                raise AssertionError(f"{method} is no download")
-            # A client that half-closes keeps its subscriptions until it cancels.
-            reader = self._host.tasks.spawn(self._read(messages, stream))
-            try:
-                await context.send_initial_metadata(_OPEN)
-                while not isinstance(frame := await stream.take(), Close):
-                    yield frame
-            finally:
-                reader.cancel()
-                self._host.hangup(stream)
-            await _ended(frame, context)
-
-        return handler
 
     async def _read(self, messages: AsyncIterator[bytes], stream: StreamBuffer) -> None:
         async for message in messages:
@@ -250,11 +242,6 @@ async def _failed(method: str, context: Context, error: Exception) -> NoReturn:
     await context.abort(grpc.StatusCode.INTERNAL, "internal error")
 
 
-async def _ended(close: Close, context: Context) -> None:
-    if close.code:
-        await context.abort(_STATUS[close.code], close.message)
-
-
 async def _apply_connection_fault(fault: str, context: Context, trailers: Trailers) -> None:
     """Apply a connection fault: the call fails with UNAVAILABLE, or never ends ("hang")."""
     if fault == "hang":
@@ -279,3 +266,61 @@ def _address(peer: str) -> str:
     """A client's address: "ipv4:127.0.0.1:5000" or "ipv6:%5B::1%5D:5000" without kind and port."""
     _, _, rest = peer.partition(":")
     return caller_address(rest.rpartition(":")[0].replace("%5B", "").replace("%5D", ""))
+
+
+class _Health:
+    """grpc.health.v1.Health of a host, for standard tools. It needs no credentials, is not
+    journalled, and follows the maintenance window (rule W8). The service "" is the whole server.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def handler(self, method: str) -> grpc.RpcMethodHandler[bytes, bytes] | None:
+        """The handler of a full method name; None for an unknown one."""
+        if method == _HEALTH + "Check":
+            return grpc.unary_unary_rpc_method_handler(self._check)
+        if method == _HEALTH + "Watch":
+            return grpc.unary_stream_rpc_method_handler(self._watch)
+        return None
+
+    async def _check(self, message: bytes, context: Context) -> bytes:
+        status = self._status(await _service(message, context))
+        if status == _SERVICE_UNKNOWN:
+            await context.abort(grpc.StatusCode.NOT_FOUND, "unknown service")
+        return _health_response(status)
+
+    async def _watch(self, message: bytes, context: Context) -> AsyncIterator[bytes]:
+        """The status of a service, and again whenever it changes."""
+        service, sent = await _service(message, context), 0
+        with self._host.watchers.watch() as changed:
+            while True:
+                changed.clear()
+                status = self._status(service)
+                if status != sent:
+                    sent = status
+                    yield _health_response(status)
+                else:
+                    await changed.wait()
+
+    def _status(self, service: str) -> int:
+        serves = self._host.simulation.rpc_serves(service)
+        return _SERVICE_UNKNOWN if serves is None else _SERVING if serves else _NOT_SERVING
+
+
+async def _service(message: bytes, context: Context) -> str:
+    # Imported late, because they load all of protobuf's Python code, which would delay the start.
+    from google.protobuf.message import DecodeError
+    from google.protobuf.wrappers_pb2 import StringValue
+
+    try:
+        # HealthCheckRequest{string service = 1} has the form of a StringValue.
+        return StringValue.FromString(message).value
+    except DecodeError:
+        await context.abort(
+            grpc.StatusCode.INVALID_ARGUMENT, "not a grpc.health.v1.HealthCheckRequest"
+        )
+
+
+def _health_response(status: int) -> bytes:
+    return bytes((8, status))  # HealthCheckResponse{status = 1}

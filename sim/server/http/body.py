@@ -20,6 +20,9 @@ from collections.abc import AsyncIterator, Callable
 
 from aiohttp import HttpVersion10, web
 
+from sim.server.http.response import HttpError
+from sim.server.logs import NO_MEMORY
+
 PIECE = 64 * 1024
 STALL_S, WHOLE_S = 10.0, 60.0
 HELD_MAX = 32 << 20
@@ -29,14 +32,6 @@ MEMBERS_MAX = 32
 _AT_ONCE = 0.0
 _GZIP = 16 + zlib.MAX_WBITS
 _CODINGS = frozenset({"gzip", "deflate"})
-
-
-class BodyTooSlow(Exception):
-    """The rest of a body did not arrive in time, or its space was needed. 408."""
-
-
-class BodyUnreadable(Exception):
-    """A body that ended early, or does not have its Content-Encoding. 400."""
 
 
 class Uploads:
@@ -100,7 +95,9 @@ class Upload:
 
 async def read_body(request: web.BaseRequest, limit: int, uploads: Uploads) -> tuple[bytes, int]:
     """`(body, 0)`; or `(b"", size)` for a body over `limit` bytes: its declared size, or `limit` +
-    1 if the size is not known without reading it. Raises BodyTooSlow and BodyUnreadable.
+    1 if the size is not known without reading it. HttpError if it does
+    not arrive in time, if its space was needed, or if it ended early or does not have its
+    Content-Encoding.
     """
     if not request.body_exists:
         return b"", 0
@@ -128,11 +125,13 @@ async def read_body(request: web.BaseRequest, limit: int, uploads: Uploads) -> t
                         deadline.reschedule(min(loop.time() + STALL_S, ends))
             finally:
                 upload.end()
+        return bytes(body), 0
     except TimeoutError:
-        raise BodyTooSlow from None
+        raise HttpError(408, 4, "the body did not arrive in time", close=True) from None
     except (web.RequestPayloadError, ValueError, zlib.error) as problem:
-        raise BodyUnreadable from problem
-    return bytes(body), 0
+        raise HttpError(400, 3, "bad request", close=True) from problem
+    except MemoryError:
+        raise HttpError(503, 14, NO_MEMORY, close=True) from None
 
 
 def send_continue(request: web.BaseRequest) -> None:

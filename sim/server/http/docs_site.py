@@ -20,12 +20,12 @@ from sim.contract import changelog
 from sim.contract.contract import PLANES, Operation, Plane, load_contract
 from sim.core.model.refusals import Refusal
 from sim.read.report.files import FOLDER
-from sim.server.addresses import Addresses
 from sim.server.host import Host
-from sim.server.http.body import Uploads
-from sim.server.http.page_guard import PageGuard, guarded
-from sim.server.http.response import HttpResponse
-from sim.server.http.server import HttpServer, body_or_refusal, error_response
+from sim.server.http.body import Uploads, read_body
+from sim.server.http.page_guard import READING, PageGuard, guarded
+from sim.server.http.response import Headers, HttpError, HttpResponse
+from sim.server.http.server import HttpServer
+from sim.server.listeners import Addresses
 
 BUNDLE = "/proto/bundle"
 ASYNCAPI, LLMS, SKILL = _DOCUMENTS = ("/asyncapi.json", "/llms.txt", "/skill.md")
@@ -46,7 +46,7 @@ def docs_server(host: Host, addresses: Addresses, names: tuple[str, ...] = ()) -
     and IP addresses.
     """
     guard = PageGuard(names, static=True)
-    return HttpServer(guarded(Docs(host, addresses), guard, lambda: host.now), lambda: host.now)
+    return HttpServer(guarded(Docs(host, addresses), guard), lambda: host.now)
 
 
 class Docs:
@@ -59,41 +59,22 @@ class Docs:
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
-        now = self._host.now
         path = request.raw_path.partition("?")[0]
         if path.startswith(DOCV):
             return await self._document(request, path.removeprefix(DOCV))
-        if request.method not in ("GET", "HEAD"):
-            allow = (("Allow", "GET, HEAD"),)
-            return error_response(405, 12, "only GET", now=now, headers=allow)
+        if request.method not in READING:
+            raise HttpError(405, 12, "only GET", headers=(("Allow", "GET, HEAD"),))
         if path in ("/", "/index.html"):
             return self._page("Sandbox exchange", self._index())
         if path == "/changelog":
-            return self._page("Changelog", changelog.page(now))
+            return self._page("Changelog", changelog.page(self._host.now))
         if path == "/rules":
             return self._page("Rules", _rules())
-        if path == "/changelog/rss.xml":
-            return HttpResponse(
-                200,
-                changelog.rss(now, self._addresses.docs),
-                content_type="application/rss+xml; charset=utf-8",
-                now=now,
-            )
-        if path == BUNDLE:
-            bundle, checksum = _bundle()
-            headers = (
-                ("Content-Disposition", 'attachment; filename="bundle.zip"'),
-                ("ETag", f'"{checksum}"'),
-                ("x-checksum-sha256", checksum),
-            )
-            return HttpResponse(
-                200, bundle, content_type="application/zip", now=now, headers=headers
-            )
-        document = self._document_at(path)
-        if document is not None:
-            kind, content = document
-            return HttpResponse(200, content, content_type=kind, now=now)
-        return error_response(404, 5, "Not Found", now=now)
+        found = self._document_at(path)
+        if found is None:
+            raise HttpError(404, 5, "Not Found")
+        kind, content, headers = found
+        return HttpResponse(200, content, content_type=kind, now=self._host.now, headers=headers)
 
     def _page(self, title: str, inside: str, status: int = 200) -> HttpResponse:
         page = _PAGE.format(title=escape(title), inside=inside).encode()
@@ -109,12 +90,8 @@ class Docs:
         """The page of a document link, on which a tester chooses the result of the upload."""
         form: dict[str, str] = {}
         if request.method == "POST":
-            read = await body_or_refusal(
-                request, _FORM_LIMIT, self._uploads, now=lambda: self._host.now
-            )
-            if isinstance(read, HttpResponse):
-                return read
-            form = dict(parse_qsl(read[0].decode("utf-8", "replace")))
+            body, _ = await read_body(request, _FORM_LIMIT, self._uploads)
+            form = dict(parse_qsl(body.decode("utf-8", "replace")))
         try:
             case = self._host.simulation.exchange.kyc.find(token)
             if request.method == "POST":
@@ -130,8 +107,16 @@ class Docs:
             f" {escape(case.sub_status)}.{buttons}",
         )
 
-    def _document_at(self, path: str) -> tuple[str, bytes] | None:
-        """Media type and content of a machine-readable document; None if there is none."""
+    def _document_at(self, path: str) -> tuple[str, bytes, Headers] | None:
+        """Media type, content and headers of a machine-readable document; None if there is none."""
+        if path == "/changelog/rss.xml":
+            feed = changelog.rss(self._host.now, self._addresses.docs)
+            return "application/rss+xml; charset=utf-8", feed, ()
+        if path == BUNDLE:
+            bundle, checksum = _bundle()
+            attachment = ("Content-Disposition", 'attachment; filename="bundle.zip"')
+            sums = (("ETag", f'"{checksum}"'), ("x-checksum-sha256", checksum))
+            return "application/zip", bundle, (attachment, *sums)
         plane = path.removeprefix("/openapi/").removesuffix(".json")
         is_plane = path == f"/openapi/{plane}.json" and plane in (*PLANES, "control")
         if not is_plane and path not in _DOCUMENTS:
@@ -140,10 +125,10 @@ class Docs:
 
         simulation, settings, at = self._host.simulation, self._host.settings, self._addresses
         if path == LLMS:
-            text = documents.llms_text(simulation, at)
-            return "text/plain; charset=utf-8", text.encode("utf-8", "replace")
+            text = documents.llms_text(simulation, at).encode("utf-8", "replace")
+            return "text/plain; charset=utf-8", text, ()
         if path == SKILL:
-            return "text/markdown; charset=utf-8", documents.skill()
+            return "text/markdown; charset=utf-8", documents.skill(), ()
         if path == ASYNCAPI:
             document = documents.asyncapi_of(simulation, settings, at.retail)
         elif plane == "control":
@@ -153,7 +138,7 @@ class Docs:
         else:
             server = getattr(at, plane)
             document = documents.openapi_of(cast(Plane, plane), simulation, settings, server)
-        return "application/json", json.encode(document)
+        return "application/json", json.encode(document), ()
 
     def _index(self) -> str:
         simulation = self._host.simulation

@@ -16,7 +16,7 @@ from sim.core.webhooks.payloads import WEBHOOK_TYPES, sample_payloads
 from sim.kernel import resources
 from sim.kernel.instants import Instant, format_instant
 from sim.run.simulation import Simulation
-from sim.server.addresses import Addresses
+from sim.server.listeners import Addresses
 
 
 def webhook_samples(shape: str, at: Instant) -> list[WebhookSample]:

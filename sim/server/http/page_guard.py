@@ -19,14 +19,13 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from sim.kernel.instants import Instant
 from sim.server.http.fast_path import Handler
-from sim.server.http.server import error_response
+from sim.server.http.response import HttpError
 
 # Content types that a form, or a script without a preflight, can give to its body.
 FORM_TYPES = frozenset(
@@ -97,13 +96,13 @@ class PageGuard:
         return True
 
 
-def guarded(handler: Handler, guard: PageGuard, now: Callable[[], Instant]) -> Handler:
+def guarded(handler: Handler, guard: PageGuard) -> Handler:
     """A handler behind a guard, which answers 403 instead where it refuses."""
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         problem = guard.refusal(request.method, request.raw_path, request.headers)
         if problem:
-            return error_response(403, 7, problem, now=now(), close=True)
+            raise HttpError(403, 7, problem, close=True)
         return await handler(request)
 
     return handle

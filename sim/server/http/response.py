@@ -8,12 +8,13 @@ aiohttp keeps the job of reading HTTP.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeAlias
 
 from aiohttp import HttpVersion10, web
+from msgspec import json
 
 from sim.kernel.instants import NS_PER_S, Instant
 
@@ -125,6 +126,54 @@ class AlreadySent(_StatelessResponse):
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Write nothing."""
         return None
+
+
+class HttpError(Exception):
+    """An answer instead of a handler's own: `{"code", "message", "details": []}`, or in the retail
+    API's format; `extra` adds keys for people.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: int,
+        message: str,
+        *,
+        headers: Headers = (),
+        extra: Mapping[str, str] | None = None,
+        close: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self._status, self._headers, self._close = status, headers, close
+        self._fields: dict[str, object] = {"code": code, "message": message, "details": []}
+        self._retail: dict[str, object] = {"status": status, "message": message}
+        self._extra = dict(extra or {})
+
+    def response(self, now: Instant, *, retail: bool = False) -> HttpResponse:
+        """The answer at an instant."""
+        body = json.encode((self._retail if retail else self._fields) | self._extra)
+        return HttpResponse(
+            self._status,
+            body,
+            content_type="application/json",
+            now=now,
+            headers=self._headers,
+            close=self._close,
+        )
+
+
+def stream_response(content_type: str, now: Instant, *, status: int = 200) -> web.StreamResponse:
+    """The head of a response whose body is sent piece by piece."""
+    response = web.StreamResponse(status=status)
+    response.headers["Content-Type"] = content_type
+    stamp(response, now)
+    return response
+
+
+def stamp(response: web.StreamResponse, now: Instant) -> None:
+    """Give a response of aiohttp's the headers that every response has."""
+    response.headers["Date"] = http_date(now)
+    response.headers["Server"] = SERVER
 
 
 @lru_cache(maxsize=512)

@@ -5,8 +5,12 @@ belong to the simulation.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
 
 from aiohttp import HttpVersion10, web
 
@@ -16,19 +20,18 @@ from sim.contract.contract import Plane
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import NS_PER_S, Instant, format_seconds
 from sim.server.host import Host
-from sim.server.http.body import Uploads
-from sim.server.http.conditional import Modifications, is_unchanged
+from sim.server.http.body import Uploads, read_body
 from sim.server.http.cors import PLANES, CrossOrigin
 from sim.server.http.fast_path import Handler
 from sim.server.http.response import (
-    SERVER,
     AlreadySent,
     HttpResponse,
     header_lines,
     header_text,
     http_date,
+    stream_response,
 )
-from sim.server.http.server import HttpServer, body_or_refusal, origin_form, reset_connection
+from sim.server.http.server import HttpServer, origin_form, reset_connection
 from sim.server.listeners import caller_address
 
 if TYPE_CHECKING:
@@ -42,6 +45,11 @@ _SLOW_PAUSE_S = 0.1
 # Answers below this path may contain a link to the page on which a tester uploads a document.
 _KYC = "/v1/kyc/"
 _CACHE_CONTROL = "Cache-Control"
+
+# Of conditional requests
+_REMEMBERED = 64  # bodies; a frequent answer is one object that is encoded once
+_STAMP = re.compile(rb'"transactTime":"[^"]*"')
+_KEPT_MAX = 4096  # addresses; limited, because clients can send any
 
 
 def rest_server(host: Host, plane: Plane) -> HttpServer:
@@ -98,22 +106,16 @@ class RestListener:
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Handle a request that aiohttp dispatched to a task."""
         host = self._host
-        retail = self._plane == "retail"
-        if retail and request.headers.get("Upgrade", "").lower() == "websocket":
+        if self._plane == "retail" and request.headers.get("Upgrade", "").lower() == "websocket":
             from sim.server.http.websocket import serve_web_socket
 
             path = origin_form(request.raw_path).partition("?")[0]
             return await serve_web_socket(host, request, path, self.render)
-        read = await body_or_refusal(
-            request, self._max_body, self._uploads, now=lambda: host.now, retail=retail
-        )
-        if isinstance(read, HttpResponse):
-            return read
+        body, oversize = await read_body(request, self._max_body, self._uploads)
         if self._cross_origin is not None:
             preflight = self._cross_origin.preflight(request.method, request.headers)
             if preflight is not None:
                 return preflight
-        body, oversize = read
         reply = self._reply(
             request.method, request.raw_path, request.headers, body, request.remote or "", oversize
         )
@@ -139,12 +141,8 @@ class RestListener:
 
     async def render(self, request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
         """The HTTP response of a reply, once that is complete and may leave."""
-        replies, began = self._host.replies, self._host.now
-        if reply.pending_on:
-            reply = await replies.answer(reply)
-        elided = replies.elided_time(reply)
-        if replies.must_wait(reply):
-            await replies.ready(reply)
+        began = self._host.now
+        reply, elided = await self._host.replies.complete(reply)
         waited = self._host.now - began
         latency = format_seconds(waited) if waited else elided
         if reply.chunks is not None and reply.connection_fault in ("", "slow_body"):
@@ -207,10 +205,7 @@ class RestListener:
         self, request: web.BaseRequest, reply: Reply, lines: str
     ) -> web.StreamResponse:
         """Send a download chunk by chunk."""
-        response = web.StreamResponse(status=reply.status)
-        response.headers["Content-Type"] = reply.content_type
-        response.headers["Date"] = http_date(self._host.now)
-        response.headers["Server"] = SERVER
+        response = stream_response(reply.content_type, self._host.now, status=reply.status)
         for line in lines.split("\r\n")[1:]:
             name, _, value = line.partition(": ")
             response.headers.add(name, value)
@@ -255,3 +250,57 @@ async def _apply_connection_fault(
             # "reset" the client sees a reset before the first byte.
             reset_connection(request)
     return AlreadySent()
+
+
+class ContentVersion(NamedTuple):
+    """The content of an address: its fingerprint, the second since which it is the same, also as an
+    HTTP date, and whether other content was seen in that second.
+    """
+
+    content: bytes
+    since: int
+    date: str
+    ambiguous: bool
+
+
+class Modifications:
+    """The instant since which each address has its present content, for conditional requests for
+    market data that the gateway lets caches keep (RFC 9110 §13).
+
+    An answer with Cache-Control has Last-Modified: the second at which its content was first seen,
+    without its own timestamp. A client that sends that second gets 304 as long as the content is
+    the same. Content that changes twice within one second gets no 304, because a second cannot
+    distinguish the two.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[str, ContentVersion] = {}
+
+    def since(self, target: str, body: bytes, second: int) -> ContentVersion:
+        """Note the content of an address at a second, and return since when it is the same."""
+        content = _fingerprint(body)
+        before = self._seen.get(target)
+        if before is not None and before.content == content and before.since <= second:
+            return before
+        if len(self._seen) >= _KEPT_MAX:
+            self._seen.clear()
+        ambiguous = before is not None and before.since >= second
+        version = ContentVersion(content, second, http_date(second * NS_PER_S), ambiguous)
+        self._seen[target] = version
+        return version
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _fingerprint(body: bytes) -> bytes:
+    return blake2b(_STAMP.sub(b"", body), digest_size=16).digest()
+
+
+def is_unchanged(version: ContentVersion, asked: str) -> bool:
+    """Whether If-Modified-Since is the second of the present content; a malformed date is not."""
+    if not asked:
+        return False
+    try:
+        at = int(parsedate_to_datetime(asked).timestamp())
+    except (ValueError, TypeError, OverflowError):
+        return False
+    return at >= version.since and not version.ambiguous

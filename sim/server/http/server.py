@@ -1,20 +1,17 @@
-"""What all HTTP listeners share: a server that never shows a traceback or a version, and
-errors as JSON.
-"""
+"""What all HTTP listeners share: a server that never shows a traceback or a version."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import HttpVersion10, HttpVersion11, web
-from msgspec import json
 
 from sim.kernel.instants import Instant
-from sim.server.http.body import BodyTooSlow, BodyUnreadable, Uploads, read_body
+from sim.server.http.body import Uploads
 from sim.server.http.fast_path import Handler, HttpConnection, ImmediateHandler
-from sim.server.http.response import HttpResponse
-from sim.server.logs import NO_MEMORY, lacking, log_failure
+from sim.server.http.response import HttpError, HttpResponse
+from sim.server.logs import lacking, log_failure
 from sim.server.platforms import reset_on_close
 
 
@@ -48,7 +45,7 @@ class _Connection(HttpConnection):
     def _error(self, status: int, code: int, text: str) -> HttpResponse:
         server = self._manager if isinstance(self._manager, HttpServer) else None
         now, retail = (server.now(), server.retail) if server else (0, False)
-        return error_response(status, code, text, now=now, close=True, retail=retail)
+        return HttpError(status, code, text, close=True).response(now, retail=retail)
 
     def log_exception(self, *args: Any, **details: Any) -> None:
         """Log a failure between requests, except a body that cannot be decompressed: its
@@ -84,11 +81,11 @@ class HttpServer(web.Server):
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Refuse what the parser lets pass although HTTP/1.1 does not; hand on the rest."""
-        problem = _unsupported(request)
-        if problem is None:
+        try:
+            _require_supported(request)
             return await self._handler(request)
-        status, text = problem
-        return error_response(status, 12, text, now=self.now(), close=True, retail=self.retail)
+        except HttpError as error:
+            return error.response(self.now(), retail=self.retail)
 
     def __call__(self) -> web.RequestHandler:
         """A protocol for a new connection."""
@@ -97,18 +94,17 @@ class HttpServer(web.Server):
         )
 
 
-def _unsupported(request: web.BaseRequest) -> tuple[int, str] | None:
-    """Status and message for a version or transfer coding that nothing here speaks (RFC 9112,
-    sections 2.3 and 6.1).
+def _require_supported(request: web.BaseRequest) -> None:
+    """Refuse a version or transfer coding that nothing here speaks (RFC 9112, sections 2.3
+    and 6.1).
     """
     if request.version not in (HttpVersion10, HttpVersion11):
-        return 505, "only HTTP/1.0 and HTTP/1.1 are spoken here"
+        raise HttpError(505, 12, "only HTTP/1.0 and HTTP/1.1 are spoken here", close=True)
     coding = request.headers.get("Transfer-Encoding", "").strip().lower()
     if coding and request.version == HttpVersion10:
-        return 400, "HTTP/1.0 has no transfer coding"
+        raise HttpError(400, 12, "HTTP/1.0 has no transfer coding", close=True)
     if coding not in ("", "chunked"):
-        return 501, "the only transfer coding is chunked"
-    return None
+        raise HttpError(501, 12, "the only transfer coding is chunked", close=True)
 
 
 def origin_form(target: str) -> str:
@@ -118,49 +114,6 @@ def origin_form(target: str) -> str:
     _, scheme, rest = target.partition("://")
     slash = rest.find("/")
     return (rest[slash:] if slash >= 0 else "/") if scheme else target
-
-
-def error_response(
-    status: int,
-    code: int,
-    message: str,
-    *,
-    now: Instant,
-    close: bool = False,
-    retail: bool = False,
-    headers: Sequence[tuple[str, str]] = (),
-    extra: Mapping[str, str] | None = None,
-) -> HttpResponse:
-    """An error as `{"code", "message", "details": []}`, or in the retail API's format; `extra` adds
-    keys for people.
-    """
-    fields: dict[str, object] = {"code": code, "message": message, "details": []}
-    if retail:
-        fields = {"status": status, "message": message}
-    body = json.encode(fields | dict(extra or {}))
-    return HttpResponse(
-        status, body, content_type="application/json", now=now, headers=headers, close=close
-    )
-
-
-async def body_or_refusal(
-    request: web.BaseRequest,
-    limit: int,
-    uploads: Uploads,
-    *,
-    now: Callable[[], Instant],
-    retail: bool = False,
-) -> tuple[bytes, int] | HttpResponse:
-    """What `read_body` returns, or the answer to a body that did not arrive or cannot be read."""
-    try:
-        return await read_body(request, limit, uploads)
-    except BodyTooSlow:
-        status, code, text = 408, 4, "the body did not arrive in time"
-    except BodyUnreadable:
-        status, code, text = 400, 3, "bad request"
-    except MemoryError:
-        status, code, text = 503, 14, NO_MEMORY
-    return error_response(status, code, text, now=now(), close=True, retail=retail)
 
 
 def reset_connection(request: web.BaseRequest) -> None:

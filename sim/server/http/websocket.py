@@ -18,8 +18,8 @@ from sim.api.pipeline.inputs import Close, Reply
 from sim.api.streams.stream_faults import ABNORMAL_CLOSURE
 from sim.core.model.refusals import Code
 from sim.server.host import Host
-from sim.server.http.response import SERVER, http_date
-from sim.server.http.server import error_response, reset_connection
+from sim.server.http.response import HttpError, stamp
+from sim.server.http.server import reset_connection
 from sim.server.listeners import caller_address
 from sim.server.logs import log_failure
 from sim.server.stream_buffer import StreamBuffer
@@ -39,14 +39,12 @@ async def serve_web_socket(
         autoping=True, heartbeat=None, compress=False, max_msg_size=host.settings.max_body + 1
     )
     if not _is_handshake(request, socket):
-        text = "no valid WebSocket handshake"
-        return error_response(400, 3, text, now=host.now, close=True, retail=True)
+        raise HttpError(400, 3, "no valid WebSocket handshake", close=True)
     caller = caller_address(request.remote or "")
     stream = host.open(path, request.headers, b"", caller, web_socket=True)
     if isinstance(stream, Reply):
         return await render(request, stream)
-    socket.headers["Date"] = http_date(host.now)
-    socket.headers["Server"] = SERVER
+    stamp(socket, host.now)
     writer: asyncio.Task[None] | None = None
     try:
         await socket.prepare(request)
@@ -64,7 +62,7 @@ async def serve_web_socket(
         log_failure(error, "a frame failed: %s", path)
         stream.end(FAILED, at_once=True)
     finally:
-        ended_by_us = stream.ended
+        ended_by_us = stream.ended_by is not None
         host.hangup(stream)
         if writer is not None:
             if ended_by_us:

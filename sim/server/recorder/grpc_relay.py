@@ -3,17 +3,19 @@ status and trailers; the recording gets their JSON form.
 
 Unknown methods are relayed too. Each client connection gets its own channels to the service, as it
 would have without the recorder: one for unary calls, which the event loop makes at a third of the
-cost of a thread, and one for streams (`threaded_call.py`).
+cost of a thread, and one for streams (`ThreadedCall`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import queue
+import threading
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import grpc
 from msgspec.structs import replace
@@ -24,8 +26,7 @@ from sim.evidence.recording.grpc_bodies import message_to_json
 from sim.evidence.recording.service_times import service_time
 from sim.evidence.recording.writer import RecordingWriter
 from sim.kernel.instants import Instant
-from sim.server.grpc.ports import add_ports
-from sim.server.recorder.threaded_call import CallAccepted, CallEnded, ThreadedCall
+from sim.server.grpc.listening import add_ports
 
 if TYPE_CHECKING:
     _GenericHandler = grpc.GenericRpcHandler[bytes, bytes]
@@ -42,6 +43,7 @@ _OPTIONS = (
 # Without its own pool a channel shares its connection with others to the same target.
 _UPSTREAM = (*_OPTIONS, ("grpc.use_local_subchannel_pool", 1))
 _CHANNELS_MAX = 256
+_WAITING_MAX = 64  # answers that may wait for the client to read
 # Metadata that the transport adds.
 _OWN = ("user-agent", "grpc-", ":", "content-type", "te")
 
@@ -271,3 +273,77 @@ def _closed(ended: CallEnded | None) -> dict[str, Any]:
     if ended is None:
         return {"from": "client", "code": None, "reason": "cancelled"}
     return {"from": "service", "code": ended.code, "reason": ended.details}
+
+
+class CallAccepted(NamedTuple):
+    """The service has accepted the call."""
+
+    metadata: Any
+
+
+class CallEnded(NamedTuple):
+    """The service has ended the call, or it was cancelled."""
+
+    code: int
+    details: str
+    metadata: Any
+
+
+class ThreadedCall:
+    """A call with any number of messages each way, made by its own thread: grpc's asyncio client
+    loses the status of a call that the service ends before it has read all messages of the client,
+    and reports INTERNAL. `events` yields what the service sends, in order; the last is `CallEnded`.
+    """
+
+    def __init__(
+        self, channel: grpc.Channel, method: str, metadata: Any, timeout: float | None
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._sent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._events: asyncio.Queue[CallAccepted | bytes | CallEnded] = asyncio.Queue(_WAITING_MAX)
+        self._call = channel.stream_stream(method, None, None)(
+            self._messages(), timeout=timeout, metadata=metadata
+        )
+        threading.Thread(target=self._listen, name="recorded stream", daemon=True).start()
+
+    def send(self, message: bytes | None) -> None:
+        """Send a message; None ends the client's side."""
+        self._sent.put(message)
+
+    def cancel(self) -> None:
+        """Cancel the call."""
+        self._sent.put(None)
+        self._call.cancel()  # type: ignore[no-untyped-call]
+
+    async def events(self) -> AsyncIterator[CallAccepted | bytes | CallEnded]:
+        """Yield what the service sends."""
+        while True:
+            event = await self._events.get()
+            yield event
+            if isinstance(event, CallEnded):
+                return
+
+    def _messages(self) -> Iterator[bytes]:
+        while (message := self._sent.get()) is not None:
+            yield message
+
+    def _listen(self) -> None:
+        call = self._call
+        try:
+            self._emit(CallAccepted(call.initial_metadata()))
+            for message in call:
+                self._emit(message)
+        except grpc.RpcError:
+            pass  # its code and details follow
+        except RuntimeError:
+            return  # the loop has closed, so there is no reader
+        try:
+            code = call.code()
+            self._emit(CallEnded(code.value[0], call.details() or "", call.trailing_metadata()))
+        except RuntimeError:
+            return
+        finally:
+            self._sent.put(None)
+
+    def _emit(self, event: CallAccepted | bytes | CallEnded) -> None:
+        asyncio.run_coroutine_threadsafe(self._events.put(event), self._loop).result()

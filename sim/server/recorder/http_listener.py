@@ -11,15 +11,15 @@ import logging
 from collections.abc import AsyncIterator, Callable
 
 from aiohttp import ClientError, ClientResponse, web
-from multidict import CIMultiDict
 
 from sim.evidence.recording.files import RecordedMessage, wall_clock
 from sim.evidence.recording.writer import BODY_MAX
 from sim.kernel.instants import Instant
 from sim.server.http.body import send_continue
-from sim.server.http.server import HttpServer, error_response, origin_form
+from sim.server.http.response import HttpError
+from sim.server.http.server import HttpServer, origin_form
 from sim.server.recorder.socket_relay import is_upgrade, relay_socket
-from sim.server.recorder.upstream import HOP, Upstream, decoded_headers, outgoing
+from sim.server.recorder.upstream import Upstream, cut, decoded_headers, end_to_end, outgoing
 
 log = logging.getLogger("sim.evidence.recording")
 
@@ -28,11 +28,7 @@ class _RelayedResponse(web.StreamResponse):
     """An answer with the headers of the service and none that aiohttp adds."""
 
     def __init__(self, answer: ClientResponse) -> None:
-        passed = CIMultiDict(
-            (name, value)
-            for name, value in decoded_headers(answer.raw_headers)
-            if name.lower() not in HOP
-        )
+        passed = end_to_end(answer.raw_headers)
         super().__init__(status=answer.status, reason=answer.reason, headers=passed)
         self._given = {name.lower() for name in passed}
 
@@ -55,7 +51,7 @@ class HttpListener:
         upstream = self._upstream
         if not origin_form(request.raw_path).startswith("/"):
             text = f"the recorder relays requests with a path, not {request.raw_path[:80]}"
-            return error_response(400, 3, text, now=wall_clock(), close=True)
+            return HttpError(400, 3, text, close=True).response(wall_clock())
         peer = request.transport.get_extra_info("peername") if request.transport else None
         headers = {name.lower(): value for name, value in request.headers.items()}
         client = upstream.writer.client(headers, f"{upstream.plane} {peer}")
@@ -86,7 +82,9 @@ class _Call:
                 allow_redirects=False,
             )
         except (ClientError, OSError) as error:
-            return self._without_answer(error)
+            self._record(lambda: None, broken=True)
+            log.warning("%s did not answer: %s", upstream.address, error)
+            return cut(request)
         async with answer:
             return await self._relay_answer(answer)
 
@@ -116,33 +114,20 @@ class _Call:
             await passed.write_eof()
         except (ClientError, OSError) as error:
             log.info("%s broke off: %s", self._request.path, error)
-            if self._request.transport is not None:
-                self._request.transport.abort()
+            cut(self._request)
         finally:
-            self._write(answer, cut=True)
+            self._write(answer, broken=True)
         return passed
 
-    def _write(self, answer: ClientResponse, *, cut: bool = False) -> None:
+    def _write(self, answer: ClientResponse, *, broken: bool = False) -> None:
         """Record the call, unless that was done before."""
         if self._written:
             return
-        kind = answer.headers.get("Content-Type", "")
-        headers, body, writer = (
-            decoded_headers(answer.raw_headers),
-            bytes(self._got),
-            self._upstream.writer,
-        )
-        self._record(lambda: writer.answer(answer.status, headers, body, kind), cut=cut)
+        kind, writer = answer.headers.get("Content-Type", ""), self._upstream.writer
+        headers, body = decoded_headers(answer.raw_headers), bytes(self._got)
+        self._record(lambda: writer.answer(answer.status, headers, body, kind), broken=broken)
 
-    def _without_answer(self, error: Exception) -> web.StreamResponse:
-        """Close the connection without an answer, as the service did."""
-        self._record(lambda: None, cut=True)
-        log.warning("%s did not answer: %s", self._upstream.address, error)
-        if self._request.transport is not None:
-            self._request.transport.abort()
-        return web.Response(status=502)
-
-    def _record(self, answer: Callable[[], RecordedMessage | None], *, cut: bool) -> None:
+    def _record(self, answer: Callable[[], RecordedMessage | None], *, broken: bool) -> None:
         self._written = True
         request, writer = self._request, self._upstream.writer
         path, _, query = origin_form(request.raw_path).partition("?")
@@ -151,7 +136,7 @@ class _Call:
         asked, got = writer.settled(
             lambda: (writer.request(request.method, path, query, headers, body, kind), answer())
         )
-        writer.call(self._upstream.plane, self._began, self._client, asked, got, cut=cut)
+        writer.call(self._upstream.plane, self._began, self._client, asked, got, cut=broken)
 
 
 def _keep(kept: bytearray, piece: bytes) -> None:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from sim.evidence.recording.files import PLANES, RecordingFile, wall_clock
 from sim.evidence.recording.writer import RecordingWriter
 from sim.kernel.instants import format_instant
-from sim.server.grpc.ports import on_free_port
+from sim.server.grpc.listening import on_free_port
 from sim.server.listeners import (
     SURFACES,
     BoundSockets,
@@ -107,7 +107,7 @@ class RecordingRelay:
         if self._grpc is not None:
             await self._grpc.stop()
         for upstream in self._upstreams:
-            await upstream.close()
+            await upstream.session.close()
         self.writer.file.close()
 
 

@@ -19,7 +19,7 @@ from aiohttp import (
 from multidict import CIMultiDict
 
 from sim.evidence.recording.files import wall_clock
-from sim.server.recorder.upstream import HOP, Upstream, decoded_headers, outgoing
+from sim.server.recorder.upstream import Upstream, cut, decoded_headers, end_to_end, outgoing
 
 
 class SocketEnd(NamedTuple):
@@ -100,18 +100,12 @@ def _refusal(
     asked = writer.request(request.method, path, query, decoded_headers(request.raw_headers), b"")
     if not refused:
         writer.call(upstream.plane, began, client, asked, None, cut=True)
-        if request.transport is not None:
-            request.transport.abort()
-        return web.Response(status=502)
+        return cut(request)
     answer, body = refused[0]
     kind = answer.headers.get("Content-Type", "")
     number = writer.answer(answer.status, decoded_headers(answer.raw_headers), body, kind)
     writer.call(upstream.plane, began, client, asked, number)
-    passed = CIMultiDict(
-        (name, value)
-        for name, value in decoded_headers(answer.raw_headers)
-        if name.lower() not in HOP and name.lower() != "content-length"
-    )
+    passed = end_to_end(answer.raw_headers, "content-length")
     return web.Response(status=answer.status, reason=answer.reason, headers=passed, body=body)
 
 
@@ -143,8 +137,8 @@ async def _relay(
     try:
         await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         writer.close(plane, client, stream, ended[0].closed())
-        if ended[0].code is None and request.transport is not None:
-            request.transport.abort()
+        if ended[0].code is None:
+            cut(request)
     finally:
         for pump in pumps:
             pump.cancel()

@@ -19,13 +19,8 @@ RawHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
 # Headers of a single connection (RFC 9110, section 7.6.1).
 HOP = frozenset(
     (
-        "connection",
-        "keep-alive",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
+        *("connection", "keep-alive", "proxy-connection", "te"),
+        *("trailer", "transfer-encoding", "upgrade"),
     )
 )
 
@@ -58,10 +53,6 @@ class Upstream:
         """
         return URL(self.address + origin_form(request.raw_path), encoded=True)
 
-    async def close(self) -> None:
-        """Close its connections."""
-        await self.session.close()
-
 
 def decoded_headers(raw: RawHeaders) -> list[tuple[str, str]]:
     """Return headers as they were sent, with the case of their names."""
@@ -70,10 +61,19 @@ def decoded_headers(raw: RawHeaders) -> list[tuple[str, str]]:
     ]
 
 
+def end_to_end(raw: RawHeaders, *besides: str) -> CIMultiDict[str]:
+    """Return the headers to pass on: all except those of the connection, and `besides`."""
+    left_out = HOP.union(besides)
+    return CIMultiDict(pair for pair in decoded_headers(raw) if pair[0].lower() not in left_out)
+
+
 def outgoing(request: web.BaseRequest) -> CIMultiDict[str]:
-    """Return the headers to relay: all except those of the connection."""
-    return CIMultiDict(
-        (name, value)
-        for name, value in decoded_headers(request.raw_headers)
-        if name.lower() not in HOP and name.lower() not in ("host", "expect")
-    )
+    """Return the headers to relay to the service."""
+    return end_to_end(request.raw_headers, "host", "expect")
+
+
+def cut(request: web.BaseRequest) -> web.StreamResponse:
+    """Close a connection without an answer, as the service did."""
+    if request.transport is not None:
+        request.transport.abort()
+    return web.Response(status=502)

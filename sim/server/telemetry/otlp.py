@@ -9,7 +9,6 @@ the same without.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 
 from opentelemetry._logs import SeverityNumber
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
@@ -31,7 +30,8 @@ from sim.kernel.instants import format_instant
 from sim.kernel.release import RELEASE
 from sim.run.simulation import Simulation
 from sim.server.console import Observer
-from sim.server.webhooks.sender import ReceiverResponse
+from sim.server.telemetry.meter import MeasuredCall
+from sim.server.webhooks import ReceiverResponse
 
 _SEND_S = 2.0  # a collector that does not answer holds the end up no longer
 _EVERY_MS = 5_000
@@ -73,35 +73,24 @@ class Telemetry:
         self._handler.addFilter(lambda record: not record.name.startswith("opentelemetry"))
         logging.getLogger().addHandler(self._handler)
 
-    def called(
-        self,
-        simulation: Simulation,
-        outcome: Outcome,
-        headers: Mapping[str, str],
-        began: int,
-        took: int,
-    ) -> None:
-        """A call was handled: see `Meter`."""
-        entries = simulation.log.since(outcome.seq - 1)
-        if not entries:
-            return
-        entry = entries[0]
+    def called(self, call: MeasuredCall) -> None:
+        """A call was handled."""
+        entry = call.entry
         attributes = _attributes(entry)
-        self._wall.record(took / _NS, _labels(entry))
-        if outcome.reply is not None:
-            late = max(0, outcome.reply.ready_at - entry.at) / _NS
-            attributes["sim.virtual_latency"] = late
-            self._virtual.record(late, _labels(entry))
+        self._wall.record(call.took / _NS, _labels(entry))
+        if call.late is not None:
+            attributes["sim.virtual_latency"] = call.late / _NS
+            self._virtual.record(call.late / _NS, _labels(entry))
         span = self._tracer.start_span(
             f"{entry.plane} {entry.operation or entry.address}",
-            context=self._propagator.extract({"traceparent": headers.get("traceparent", "")}),
+            context=self._propagator.extract({"traceparent": call.headers.get("traceparent", "")}),
             kind=SpanKind.SERVER,
             attributes=attributes,
-            start_time=began,
+            start_time=call.began,
         )
         if entry.status >= 500:
             span.set_status(StatusCode.ERROR)
-        span.end(began + took)
+        span.end(call.began + call.took)
 
     def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
         """Count faults, tell the verdicts of steps."""

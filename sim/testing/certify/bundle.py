@@ -17,8 +17,7 @@ from msgspec import Struct, json
 from sim.read.errors import UsageError
 from sim.testing.certify.judge import CertificationReport, LegResult, judge, leg_of_journal
 from sim.testing.certify.profile import Profile, profiles, read_profile
-from sim.testing.client_command import ClientRun
-from sim.testing.junit_cases import Cases
+from sim.testing.client_command import Cases, ClientRun
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that the same files give the same bytes
 _MOST_BYTES = 4 << 30

@@ -21,9 +21,9 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
-from sim.evidence.witness import Witness, witness_run
+from sim.evidence.witness import witness_run
 from sim.kernel.instants import format_instant
-from sim.read.conformance import ConformanceReport, check
+from sim.read.conformance import check
 from sim.read.conformance.recorded_run import ClientActivity
 from sim.read.replay import replay_file
 from sim.run.actors.script.view import script_view
@@ -143,25 +143,15 @@ def leg_of_simulation(
         calls=len(run.calls),
         exercised=_is_exercised(leg, sim, run),
         failing=failing,
-        **_rules(leg, conformance),
-        **_contradictions(leg, witness),
-    )
-
-
-def _rules(leg: ProfileLeg, conformance: ConformanceReport) -> dict[str, Any]:
-    return {
-        "applied": {row.rule.name: len(row.applied) for row in conformance.verdicts if row.applied},
-        "broken": {
+        applied={row.rule.name: len(row.applied) for row in conformance.verdicts if row.applied},
+        broken={
             row.rule.name: [(finding.seq, finding.line()) for finding in row.broken]
             for row in conformance.verdicts
             if row.broken
         },
-    }
-
-
-def _contradictions(leg: ProfileLeg, witness: Witness) -> dict[str, Any]:
-    lines = [f"{leg.id}: {contradiction.sentence}" for contradiction in witness.contradictions]
-    return {"observations": witness.observations, "contradictions": lines}
+        observations=witness.observations,
+        contradictions=[f"{leg.id}: {each.sentence}" for each in witness.contradictions],
+    )
 
 
 def _is_exercised(leg: ProfileLeg, sim: Simulation, run: ClientActivity) -> bool:

@@ -1,10 +1,12 @@
-"""The forms of a report: text, JUnit XML, a page, a badge."""
+"""The forms of a report: text, JUnit XML, a page, a badge; and what its profile asks for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from typing import TextIO
+from pathlib import Path
+from string import Template
+from typing import Any, TextIO
 
 from sim.read.junit import Case, Suite, junit
 from sim.read.layout import counted, paint, wrapped
@@ -17,11 +19,13 @@ from sim.testing.certify.judge import (
     ItemVerdict,
     failing,
 )
+from sim.testing.certify.profile import Profile
 
 _UNMET = (
     "No call reached the exchange that judges the tests. They find it by SIM_READY_FILE; tests"
     " that use the pytest fixture `exchange` start exchanges of their own."
 )
+_PAGE = Path(__file__).with_name("page.html")
 _COLOURS = {PASSED: "#2e7d32", FAILED: "#b71c1c", UNEXERCISED: "#616161"}
 
 
@@ -120,19 +124,6 @@ def badge(report: CertificationReport) -> str:
     )
 
 
-_STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.4rem;
-border-bottom:1px solid #ccc}.failed{color:#b71c1c}.passed{color:#2e7d32}.not{color:#616161}
-.note{border-left:4px solid #616161;padding-left:1rem}code{overflow-wrap:anywhere}
-:root{color-scheme:light dark}
-@media(prefers-color-scheme:dark){body{background:#121212;color:#e0e0e0}td,th{border-color:#444}
-.failed{color:#ef9a9a}.passed{color:#a5d6a7}.not{color:#bdbdbd}}
-@media(max-width:40rem){thead{display:none}tr,td{display:block;border:0;padding:.1rem 0}
-tr{border-bottom:1px solid #888;padding:.6rem 0}}
-"""
-
-
 def page(report: CertificationReport) -> str:
     """Return a page that opens from disk, with failed items first."""
     rows = "\n".join(
@@ -145,26 +136,17 @@ def page(report: CertificationReport) -> str:
         for leg in report.legs
     )
     left = ", ".join(report.left_out)
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{escape(summary(report))}</title><style>{_STYLE}</style></head><body>
-<h1>Conformance report of a client</h1>
-<p>{escape(summary(report))}. {escape(report.profile.summary)}</p>
-<p class="note">{escape(NOTE)}</p>
-{f"<p>Not run: {escape(left)}</p>" if left else ""}
-<table><thead><tr><th>Item</th><th>Verdict</th><th>What is asked, and why</th><th>Evidence</th></tr>
-</thead><tbody>
-{rows}
-</tbody></table>
-<h2>Legs</h2>
-<table><thead><tr><th>Leg</th><th>Exit code</th><th>Calls</th><th>Exercised</th><th>Digest</th></tr>
-</thead><tbody>
-{legs}
-</tbody></table>
-<p>{counted(len(report.legs), "leg")}; profile {escape(report.profile.name)}, SHA-256
-<code>{report.profile.digest}</code>. <code>sim certify --check bundle.zip</code> replays them.</p>
-</body></html>
-"""
+    return Template(_PAGE.read_text(encoding="utf-8")).substitute(
+        summary=escape(summary(report)),
+        asked=escape(report.profile.summary),
+        note=escape(NOTE),
+        left_out=f"<p>Not run: {escape(left)}</p>" if left else "",
+        rows=rows,
+        legs=legs,
+        count=counted(len(report.legs), "leg"),
+        profile=escape(report.profile.name),
+        digest=report.profile.digest,
+    )
 
 
 def _row(verdict: ItemVerdict) -> str:
@@ -176,3 +158,33 @@ def _row(verdict: ItemVerdict) -> str:
         f"<td>{escape(item.summary)}<br><small>{escape(item.why)}</small></td>"
         f"<td><code>{evidence}</code></td></tr>"
     )
+
+
+# ---- what a profile asks for
+
+
+def listing(profile: Profile) -> dict[str, Any]:
+    """The legs and items of a profile as JSON."""
+    return {
+        "profile": profile.id,
+        "version": profile.version,
+        "sha256": profile.digest,
+        "says": profile.summary,
+        "legs": [{"id": leg.id, "says": leg.summary} for leg in profile.legs],
+        "items": [
+            {"id": item.id, "section": item.section, "says": item.summary, "why": item.why}
+            for item in profile.items
+        ],
+    }
+
+
+def print_listing(profile: Profile, out: TextIO) -> None:
+    """Print the legs and items of a profile."""
+    print(*wrapped(f"{profile.name}: {profile.summary}", "  ", first=""), sep="\n", file=out)
+    print("\nlegs:", file=out)
+    for leg in profile.legs:
+        print(*wrapped(f"{leg.id:<20}{leg.summary}", " " * 22, first="  "), sep="\n", file=out)
+    print("\nitems:", file=out)
+    for item in profile.items:
+        line = f"{item.id:<28}{item.section:<6}{item.summary} {item.why}"
+        print(*wrapped(line, " " * 36, first="  "), sep="\n", file=out)

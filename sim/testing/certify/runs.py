@@ -58,7 +58,6 @@ def _run(
     run = run_client(
         command, leg.load(), folder, clock=clock, limit_s=limit_s, environment=environment
     )
-    (folder / "ready.json").unlink(missing_ok=True)  # it holds keys
     return leg_of_journal(leg, folder / "journal.ndjson", run), run.cases.failing
 
 

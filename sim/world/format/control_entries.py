@@ -34,20 +34,23 @@ class WindowReference(Struct, frozen=True):
 class PresetEntry(Struct, frozen=True):
     """A preset of all quirks and faults."""
 
-    name: Annotated[str, "ideal, realistic or hostile"]
+    name: str
+    """ideal, realistic or hostile"""
 
 
 class ReadingEntry(Struct, frozen=True):
     """A reading of the service."""
 
-    name: Annotated[str, "documented or observed"]
+    name: str
+    """documented or observed"""
 
 
 class SettingEntry(Struct, frozen=True):
     """A quirk or an assumption, and its new value."""
 
     name: str
-    value: Annotated[Any, "odds of a quirk: always, never or a fraction; value of an assumption"]
+    value: Any
+    """odds of a quirk: always, never or a fraction; value of an assumption"""
 
 
 class RedeliveryEntry(Struct, frozen=True):
@@ -55,7 +58,8 @@ class RedeliveryEntry(Struct, frozen=True):
     one event, whether it was acknowledged or not.
     """
 
-    firm: Annotated[str, "firms/<firm>, or <firm>"]
+    firm: str
+    """firms/<firm>, or <firm>"""
     event_id: str = ""
 
 

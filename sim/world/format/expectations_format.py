@@ -30,125 +30,145 @@ LEVEL = re.compile(r"\s*[0-9]+(\.[0-9]+)?\s*[x×]\s*[0-9]+(\.[0-9]+)?\s*", re.AS
 class StreamExpect(Struct, frozen=True, kw_only=True):
     """The frames that arrived on a stream since the last step that checked it."""
 
-    name: Annotated[str, "name of the stream in `subscribe`"]
-    count: Annotated[int | None, COUNT, "number of frames without heartbeats"] = None
-    has: Annotated[
-        Any,
-        "values that at least one frame must contain: the given keys of a mapping, and for each"
-        " given item of a list a matching item in the frame's list, in any order",
-    ] = UNSET
-    last: Annotated[Any, "values that the last frame must contain, compared as in `has`"] = UNSET
-    code: Annotated[int | None, COUNT, "gRPC status with which the stream has ended"] = None
+    name: str
+    """name of the stream in `subscribe`"""
+    count: Annotated[int | None, COUNT] = None
+    """number of frames without heartbeats"""
+    has: Any = UNSET
+    """values that at least one frame must contain: the given keys of a mapping, and for each given
+    item of a list a matching item in the frame's list, in any order"""
+    last: Any = UNSET
+    """values that the last frame must contain, compared as in `has`"""
+    code: Annotated[int | None, COUNT] = None
+    """gRPC status with which the stream has ended"""
 
 
 class InstrumentExpect(Struct, frozen=True, kw_only=True):
     """State and settlement price of an instrument."""
 
-    symbol: Annotated[str, "symbol of the instrument"]
-    state: Annotated[InstrumentState | None, STATES, "state of the instrument"] = None
-    settlement: Annotated[str | None, DECIMAL, "final settlement price in dollars"] = None
+    symbol: str
+    """symbol of the instrument"""
+    state: Annotated[InstrumentState | None, STATES] = None
+    """state of the instrument"""
+    settlement: Annotated[str | None, DECIMAL] = None
+    """final settlement price in dollars"""
 
 
 class OpenOrdersExpect(Struct, frozen=True, kw_only=True):
     """The number of open orders."""
 
-    count: Annotated[int, COUNT, "number of open orders"]
-    as_: Annotated[
-        str, "participant or account whose orders count; everybody's by default", Alias("account")
-    ] = ""
-    symbol: Annotated[str, "instrument whose orders count; all instruments by default"] = ""
+    count: Annotated[int, COUNT]
+    """number of open orders"""
+    as_: Annotated[str, Alias("account")] = ""
+    """participant or account whose orders count; everybody's by default"""
+    symbol: str = ""
+    """instrument whose orders count; all instruments by default"""
 
 
 class BalanceExpect(Struct, frozen=True, kw_only=True):
     """The balance of an account in dollars."""
 
-    account: Annotated[str, "account, or maker, taker, noise", Alias("as")]
-    cash: Annotated[str | None, DECIMAL, "cash balance in dollars"] = None
-    buying_power: Annotated[str | None, DECIMAL, "buying power in dollars"] = None
+    account: Annotated[str, Alias("as")]
+    """account, or maker, taker, noise"""
+    cash: Annotated[str | None, DECIMAL] = None
+    """cash balance in dollars"""
+    buying_power: Annotated[str | None, DECIMAL] = None
+    """buying power in dollars"""
 
 
 class PositionExpect(Struct, frozen=True, kw_only=True):
     """The position of an account in an instrument."""
 
-    account: Annotated[str, "account, or maker, taker, noise", Alias("as")]
-    symbol: Annotated[str, "symbol of the instrument"]
-    net: Annotated[str | None, DECIMAL, "net position in contracts; negative means short"] = None
-    cost: Annotated[str | None, DECIMAL, "cost of the position in dollars"] = None
-    realized: Annotated[str | None, DECIMAL, "realized profit or loss in dollars"] = None
+    account: Annotated[str, Alias("as")]
+    """account, or maker, taker, noise"""
+    symbol: str
+    """symbol of the instrument"""
+    net: Annotated[str | None, DECIMAL] = None
+    """net position in contracts; negative means short"""
+    cost: Annotated[str | None, DECIMAL] = None
+    """cost of the position in dollars"""
+    realized: Annotated[str | None, DECIMAL] = None
+    """realized profit or loss in dollars"""
 
 
 class OrderExpect(Struct, frozen=True, kw_only=True):
     """An order: the one that this step placed, or with `clord_id` another one."""
 
-    clord_id: Annotated[
-        str, "the order: its client order id, or the name of the step that placed it"
-    ] = ""
-    state: Annotated[OrderState | None, ORDER_STATES, "state of the order"] = None
-    filled: Annotated[str | None, DECIMAL, "filled quantity in contracts"] = None
-    leaves: Annotated[str | None, DECIMAL, "open quantity in contracts"] = None
-    avg_price: Annotated[
-        str | None,
-        DECIMAL,
-        "average price of its fills in dollars, rounded to the price scale as in answers of the"
-        " exchange",
-    ] = None
-    reason: Annotated[
-        str | None, "text of the reject or of the unsolicited cancel, or a part of this text"
-    ] = None
+    clord_id: str = ""
+    """the order: its client order id, or the name of the step that placed it"""
+    state: Annotated[OrderState | None, ORDER_STATES] = None
+    """state of the order"""
+    filled: Annotated[str | None, DECIMAL] = None
+    """filled quantity in contracts"""
+    leaves: Annotated[str | None, DECIMAL] = None
+    """open quantity in contracts"""
+    avg_price: Annotated[str | None, DECIMAL] = None
+    """average price of its fills in dollars, rounded to the price scale as in answers
+    of the exchange"""
+    reason: str | None = None
+    """text of the reject or of the unsolicited cancel, or a part of this text"""
 
 
 class BookExpect(Struct, frozen=True, kw_only=True):
     """The best price levels of a book. An empty list means that the side is empty."""
 
-    symbol: Annotated[str, "symbol of the instrument"]
-    bids: Annotated[
-        tuple[str, ...] | None, 'bid levels as "price x quantity", the best price first'
-    ] = None
-    offers: Annotated[
-        tuple[str, ...] | None, 'offer levels as "price x quantity", the best price first'
-    ] = None
+    symbol: str
+    """symbol of the instrument"""
+    bids: tuple[str, ...] | None = None
+    """bid levels as "price x quantity", the best price first"""
+    offers: tuple[str, ...] | None = None
+    """offer levels as "price x quantity", the best price first"""
 
 
 class TradesExpect(Struct, frozen=True, kw_only=True):
     """The trades of an instrument since the scenario began."""
 
-    symbol: Annotated[str, "symbol of the instrument"]
-    count: Annotated[int | None, COUNT, "number of trades"] = None
-    last_price: Annotated[str | None, DECIMAL, "price of the last trade in dollars"] = None
-    qty: Annotated[str | None, DECIMAL, "traded quantity of all trades in contracts"] = None
+    symbol: str
+    """symbol of the instrument"""
+    count: Annotated[int | None, COUNT] = None
+    """number of trades"""
+    last_price: Annotated[str | None, DECIMAL] = None
+    """price of the last trade in dollars"""
+    qty: Annotated[str | None, DECIMAL] = None
+    """traded quantity of all trades in contracts"""
 
 
 class WebhookExpect(Struct, frozen=True, kw_only=True):
     """The attempts to deliver webhooks since the scenario began, and lost deliveries."""
 
-    type: Annotated[str, "event type that counts: kyc.approved, kyc.rejected or webhook.test"] = ""
-    external_id: Annotated[str, "verification whose events count"] = ""
-    outcome: Annotated[str, OUTCOMES, "outcome that counts"] = ""
-    attempt: Annotated[int | None, ORDINAL, "number of the attempt that counts, from 1"] = None
-    count: Annotated[int, COUNT, "number of attempts that match; 1 by default"] = 1
+    type: str = ""
+    """event type that counts: kyc.approved, kyc.rejected or webhook.test"""
+    external_id: str = ""
+    """verification whose events count"""
+    outcome: Annotated[str, OUTCOMES] = ""
+    """outcome that counts"""
+    attempt: Annotated[int | None, ORDINAL] = None
+    """number of the attempt that counts, from 1"""
+    count: Annotated[int, COUNT] = 1
+    """number of attempts that match; 1 by default"""
 
 
 class BreakerExpect(Struct, frozen=True, kw_only=True):
     """The circuit breaker of a firm's webhook."""
 
-    firm: Annotated[str, "firms/<firm>, or <firm>"]
-    state: Annotated[
-        str,
-        BREAKER_STATES,
-        "closed: attempts are made; open: attempts wait; half_open: one trial attempt is made",
-    ]
+    firm: str
+    """firms/<firm>, or <firm>"""
+    state: Annotated[str, BREAKER_STATES]
+    """closed: attempts are made; open: attempts wait; half_open: one trial attempt is made"""
 
 
 class FaultExpect(Struct, frozen=True, kw_only=True):
     """What an injected fault has done so far."""
 
-    id: Annotated[str, "id of the fault; f1 is the fault that was added first"]
-    affected: Annotated[
-        int | None, COUNT, "number of calls, frames, deliveries or orders that it has affected"
-    ] = None
-    seen: Annotated[
-        int | None, COUNT, "number of calls, frames, deliveries or orders that it has matched"
-    ] = None
+    id: str
+    """id of the fault; f1 is the fault that was added first"""
+    affected: Annotated[int | None, COUNT] = None
+    """number of calls, frames, deliveries or orders that it has affected"""
+    seen: Annotated[int | None, COUNT] = None
+    """number of calls, frames, deliveries or orders that it has matched"""
+
+
+_OPEN_ORDERS = ScalarOr(COUNT, record(OpenOrdersExpect))
 
 
 class Expect(Struct, frozen=True, kw_only=True):
@@ -156,20 +176,20 @@ class Expect(Struct, frozen=True, kw_only=True):
     mapping or a list of mappings.
     """
 
-    status: Annotated[int | None, HTTP_STATUS, "HTTP status of the answer to `call`"] = None
-    code: Annotated[int | None, COUNT, "gRPC status code of the answer to `call`"] = None
-    json: Annotated[
-        Any,
-        "values that the answer must contain: the given keys of a mapping, all items of a list in"
-        " order; numbers are compared by value",
-    ] = UNSET
-    header: Annotated[dict[str, str], "headers of the answer, value by name"] = {}
+    status: Annotated[int | None, HTTP_STATUS] = None
+    """HTTP status of the answer to `call`"""
+    code: Annotated[int | None, COUNT] = None
+    """gRPC status code of the answer to `call`"""
+    json: Any = UNSET
+    """values that the answer must contain: the given keys of a mapping, all items of a list in
+    order; numbers are compared by value"""
+    header: dict[str, str] = {}
+    """headers of the answer, value by name"""
     instrument: Annotated[tuple[InstrumentExpect, ...], one_or_more(InstrumentExpect)] = ()
     open_orders: Annotated[
-        int | OpenOrdersExpect | None,
-        ScalarOr(COUNT, record(OpenOrdersExpect)),
-        "number of open orders, or a mapping that selects them",
+        int | OpenOrdersExpect | None, ScalarOr(COUNT, record(OpenOrdersExpect))
     ] = None
+    """number of open orders, or a mapping that selects them"""
     balance: Annotated[tuple[BalanceExpect, ...], one_or_more(BalanceExpect)] = ()
     position: Annotated[tuple[PositionExpect, ...], one_or_more(PositionExpect)] = ()
     order: Annotated[tuple[OrderExpect, ...], one_or_more(OrderExpect)] = ()
@@ -179,11 +199,9 @@ class Expect(Struct, frozen=True, kw_only=True):
     breaker: Annotated[tuple[BreakerExpect, ...], one_or_more(BreakerExpect)] = ()
     fault: Annotated[tuple[FaultExpect, ...], one_or_more(FaultExpect)] = ()
     stream: Annotated[tuple[StreamExpect, ...], one_or_more(StreamExpect)] = ()
-    digest: Annotated[str | None, "digest of the journal after the step"] = None
-    refused: Annotated[
-        str,
-        REFUSED,
-        "true: the call or action of the step must be refused, or its order rejected; maybe: both"
-        " outcomes are accepted, and a refused call saves nothing; false by default. Not needed"
-        " beside `status`, `code`, `json` or `header`",
-    ] = "false"
+    digest: str | None = None
+    """digest of the journal after the step"""
+    refused: Annotated[str, REFUSED] = "false"
+    """true: the call or action of the step must be refused, or its order rejected; maybe: both
+    outcomes are accepted, and a refused call saves nothing; false by default. Not needed beside
+    `status`, `code`, `json` or `header`"""

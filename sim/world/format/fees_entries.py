@@ -12,7 +12,7 @@ from msgspec import Struct
 from sim.core.accounts.fee_schedule import THETA_SCALE, FeeRow
 from sim.core.model.quantities import CASH_SCALE, Cash, scaled
 from sim.kernel.instants import Instant
-from sim.world.format.scalar_types import BOOLEAN, INSTANT
+from sim.world.format.scalar_types import INSTANT
 from sim.world.format.struct_types import record
 from sim.world.format.value_types import Schema, Text
 from sim.world.format.yaml_tree import Mapping, Node, Problem, SequenceNode, problem
@@ -52,67 +52,47 @@ class FeeEntry(Struct, frozen=True, kw_only=True):
     does not give stays as it was.
     """
 
-    from_: Annotated[
-        Instant | None, INSTANT, "instant from which the row applies; always by default"
-    ] = None
-    product: Annotated[
-        str, "product of the instruments to which it applies; all products by default"
-    ] = ""
-    market_type: Annotated[
-        str, "market type of these instruments: moneyline, spreads, ...; all by default"
-    ] = ""
-    fee_class: Annotated[
-        str,
-        "fee class of these instruments: standard, combo, table_tennis, or the `fee_class` of an"
-        " instrument; all by default",
-    ] = ""
-    taker: Annotated[
-        str | None, SHARE, "coefficient of takers, from 0 to 1, with at most four decimals"
-    ] = None
-    maker: Annotated[
-        str | None,
-        COEFFICIENT,
-        "coefficient of makers, from -1 to 1, with at most four decimals; a negative one is a"
-        " rebate",
-    ] = None
-    tail: Annotated[
-        str | None,
-        SHARE,
-        "coefficient of what takers of combos pay in addition: tail x contracts x p x (1 - p)^4",
-    ] = None
-    cap: Annotated[
-        str | None, DOLLARS, "most dollars that an order pays as a taker for all its fills"
-    ] = None
-    cumulative: Annotated[
-        bool | None,
-        BOOLEAN,
-        "false: every fill of an order is rounded on its own, so their sum may exceed the fee of"
-        " the whole order",
-    ] = None
+    from_: Annotated[Instant | None, INSTANT] = None
+    """instant from which the row applies; always by default"""
+    product: str = ""
+    """product of the instruments to which it applies; all products by default"""
+    market_type: str = ""
+    """market type of these instruments: moneyline, spreads, ...; all by default"""
+    fee_class: str = ""
+    """fee class of these instruments: standard, combo, table_tennis, or the `fee_class` of an
+    instrument; all by default"""
+    taker: Annotated[str | None, SHARE] = None
+    """coefficient of takers, from 0 to 1, with at most four decimals"""
+    maker: Annotated[str | None, COEFFICIENT] = None
+    """coefficient of makers, from -1 to 1, with at most four decimals; a negative one
+    is a rebate"""
+    tail: Annotated[str | None, SHARE] = None
+    """coefficient of what takers of combos pay in addition: tail x contracts x p x (1 - p)^4"""
+    cap: Annotated[str | None, DOLLARS] = None
+    """most dollars that an order pays as a taker for all its fills"""
+    cumulative: bool | None = None
+    """false: every fill of an order is rounded on its own, so their sum may exceed the fee of
+    the whole order"""
 
 
 class RebateEntry(Struct, frozen=True, kw_only=True):
     """A tier of the weekly rebate on taker fees."""
 
-    volume: Annotated[
-        str, DOLLARS, "dollars that an account must have traded in the previous calendar month"
-    ]
-    percent: Annotated[int, PERCENT, "percentage of the week's taker fees that is paid back"]
+    volume: Annotated[str, DOLLARS]
+    """dollars that an account must have traded in the previous calendar month"""
+    percent: Annotated[int, PERCENT]
+    """percentage of the week's taker fees that is paid back"""
 
 
 class FeesSection(Struct, frozen=True, kw_only=True):
     """Fees that differ from the published schedule."""
 
-    schedule: Annotated[
-        tuple[FeeEntry, ...],
-        "rows that take precedence over the published schedule. For each coefficient the most"
-        " specific matching row applies; of equally specific rows the one with the later `from`,"
-        " then the later one in the file",
-    ] = ()
-    rebates: Annotated[
-        tuple[RebateEntry, ...] | None,
-        "tiers of the weekly rebate, instead of the published ones; an empty list pays none",
-    ] = None
+    schedule: tuple[FeeEntry, ...] = ()
+    """rows that take precedence over the published schedule. For each coefficient the most specific
+    matching row applies; of equally specific rows the one with the later `from`, then the later one
+    in the file"""
+    rebates: tuple[RebateEntry, ...] | None = None
+    """tiers of the weekly rebate, instead of the published ones; an empty list pays none"""
 
 
 _CHANGES = ("taker", "maker", "tail", "cap", "cumulative")

@@ -4,22 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct
-
-from sim.core.service import fault_spec
-from sim.world.format import (
-    expectations_format,
-    fees_entries,
-    participant_entries,
-    party_entries,
-    receiver_entries,
-    scenario,
-    steps,
-    world_entries,
-)
 from sim.world.format.scenario import Scenario
 from sim.world.format.schema_names import add_names
-from sim.world.format.struct_types import record
+from sim.world.format.struct_types import record, record_called
 
 _PREFIX = "#/$defs/"
 _REFERENCE = r"\$\{[A-Za-z_]"
@@ -50,26 +37,13 @@ _LOOP = {
 
 def scenario_schema() -> dict[str, Any]:
     """Schema of a whole file (draft 2020-12), with a definition for every entry it refers to."""
-    modules = (
-        scenario,
-        world_entries,
-        party_entries,
-        receiver_entries,
-        fees_entries,
-        participant_entries,
-        steps,
-        expectations_format,
-        fault_spec,
-    )
-    named = {name: value for module in modules for name, value in vars(module).items()}
-    kinds = {name: kind for name, kind in named.items() if _is_struct(kind)}
     root = record(Scenario).definition()
     definitions: dict[str, Any] = {}
     waiting = _references(root)
     while waiting:
         name = waiting.pop()
         if name not in definitions:
-            definitions[name] = record(kinds[name]).definition()
+            definitions[name] = record_called(name).definition()
             waiting += _references(definitions[name])
     root["properties"]["steps"] |= _STEPS
     add_names(root, definitions)
@@ -77,10 +51,6 @@ def scenario_schema() -> dict[str, Any]:
     title = "Scenario of the sandbox exchange"
     schema = {"title": title, **root, "$defs": dict(sorted(definitions.items()))}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_with_references(schema)}
-
-
-def _is_struct(value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, Struct)
 
 
 def _with_references(schema: Any) -> Any:

@@ -23,6 +23,7 @@ from sim.core.model.quantities import NotADecimal, scaled
 from sim.kernel.instants import NS_PER_S, Instant, parse_instant, parse_span
 from sim.world.format.participant_entries import FlowEntry
 from sim.world.format.suggestions import suggestion
+from sim.world.format.world_entries import OrderEntry
 
 PART_LINES = 2_048
 LINE_LIMIT = 1_000  # bytes
@@ -62,6 +63,12 @@ _TIFS = {
     "ioc": TimeInForce.IMMEDIATE_OR_CANCEL,
     "fok": TimeInForce.FILL_OR_KILL,
 }
+_WORDS: dict[str, Mapping[str, object]] = {
+    "action": _ACTIONS,
+    "type": _TYPES,
+    "tif": _TIFS,
+    "side": _SIDES,
+}
 
 
 class FlowError(ValueError):
@@ -74,20 +81,13 @@ class FlowError(ValueError):
 
 
 class FlowRow(NamedTuple):
-    """One row. `due` is an instant; price and quantity are decimal text, empty if the
-    cell is empty.
+    """One row: when it is due, its action, and the order that it names. A replace has the new price
+    and quantity, None for what it keeps.
     """
 
     due: Instant
-    participant: str
     action: str
-    order: str
-    symbol: str
-    side: Side
-    price: str
-    qty: str
-    type: OrderType
-    tif: TimeInForce
+    order: OrderEntry
 
 
 class PackedFile(NamedTuple):
@@ -197,47 +197,40 @@ class Reader:
             cells = [_bare(cell) for cell in cells]
         cells.append("")
         ordered = [cells[index] for index in self._places]
-        at, participant, action, order, symbol, side, price, qty, type, tif = ordered
+        at, participant, action, clord_id, symbol, side, price, qty, type, tif = ordered
         try:
-            row = FlowRow(
-                _due(at, self._start),
-                participant or self._default,
-                _ACTIONS[action],
-                order,
-                symbol,
-                _SIDES[side] if action in ("", NEW) else Side.BUY,
-                price,
-                qty,
-                _TYPES[type],
-                _TIFS[tif],
+            due, kind = _due(at, self._start), _ACTIONS[action]
+            entry = OrderEntry(
+                as_=participant or self._default,
+                symbol=symbol,
+                side=_SIDES[side] if kind == NEW else Side.BUY,
+                price=price or None,
+                qty=qty or None,
+                type=_TYPES[type],
+                tif=_TIFS[tif],
+                clord_id=clord_id,
             )
         except KeyError:
-            raise self._unknown_word(number, line, action, side, type, tif) from None
+            words = {"action": action, "type": type, "tif": tif, "side": side}
+            raise self._unknown_word(number, line, words) from None
         except ValueError as error:
             raise self.wrong(number, line, "at", f"at: {error}") from None
-        if row.action != NEW:
-            if not order:
-                raise self.wrong(number, line, "id", f"a {row.action} needs the id of an order")
+        if kind != NEW:
+            if not clord_id:
+                raise self.wrong(number, line, "id", f"a {kind} needs the id of an order")
         elif not qty:
             raise self.wrong(number, line, "qty", "a new order needs a quantity")
-        elif (row.type is OrderType.LIMIT) != bool(price):
+        elif (entry.type is OrderType.LIMIT) != bool(price):
             message = "a limit order needs a price, and a market order must not have one"
             raise self.wrong(number, line, "price", message)
-        return row
+        return FlowRow(due, kind, entry)
 
-    def _unknown_word(
-        self, number: int, line: str, action: str, side: str, type: str, tif: str
-    ) -> FlowError:
+    def _unknown_word(self, number: int, line: str, words: Mapping[str, str]) -> FlowError:
         """The problem of the first cell whose word is not valid in its column."""
-        choices: tuple[tuple[str, str, Mapping[str, object]], ...] = (
-            ("action", action, _ACTIONS),
-            ("type", type, _TYPES),
-            ("tif", tif, _TIFS),
-            ("side", side, _SIDES),
-        )
-        column, cell, words = next(each for each in choices if each[1] not in each[2])
-        choice = " or ".join(filter(None, words))
-        return self.wrong(number, line, column, f"{column} must be {choice}, not {cell[:40]!r}")
+        column = next(name for name, word in words.items() if word not in _WORDS[name])
+        choice = " or ".join(filter(None, _WORDS[column]))
+        message = f"{column} must be {choice}, not {words[column][:40]!r}"
+        return self.wrong(number, line, column, message)
 
     def wrong(self, number: int, line: str, column: str, message: str) -> FlowError:
         """A problem at the beginning of a cell, or of the line if the file lacks the column."""
@@ -260,7 +253,9 @@ class Reader:
                 continue
             try:
                 row = self._row(number, line)
-                for column, message in _row_problems(row, scales.get(row.symbol), choices):
+                for column, message in _row_problems(
+                    row.order, scales.get(row.order.symbol), choices
+                ):
                     raise self.wrong(number, line, column, message)
                 if latest is not None and row.due < latest:
                     raise self.wrong(number, line, "at", "rows must be in order of time")
@@ -273,15 +268,15 @@ class Reader:
 
 
 def _row_problems(
-    row: FlowRow, scales: tuple[int, int] | None, choices: Callable[[str], bool]
+    order: OrderEntry, scales: tuple[int, int] | None, choices: Callable[[str], bool]
 ) -> Iterator[tuple[str, str]]:
     """(column, message) of what does not fit the world."""
     if scales is None:
-        yield "symbol", f"unknown symbol {row.symbol[:80]!r}"
+        yield "symbol", f"unknown symbol {order.symbol[:80]!r}"
         return
-    if not choices(row.participant):
-        yield "as", f"there is no firm or participant {row.participant[:80]!r}"
-    for column, text, scale in (("price", row.price, scales[0]), ("qty", row.qty, scales[1])):
+    if not choices(order.as_):
+        yield "as", f"there is no firm or participant {order.as_[:80]!r}"
+    for column, text, scale in (("price", order.price, scales[0]), ("qty", order.qty, scales[1])):
         if text and (message := _unfit(text, scale)):
             yield column, f"{column}: {message}"
 

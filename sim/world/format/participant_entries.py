@@ -104,8 +104,10 @@ PARTS = Text("parts of a compressed file, in base64", _parts, _joined)
 class PathPoint(Struct, frozen=True, kw_only=True):
     """A point of the path of a fair price."""
 
-    at: Annotated[Instant | str, SINCE_START, "instant, or time after the start such as +30s"]
-    price: Annotated[str, SHARE, "fair price at that instant, dollars"]
+    at: Annotated[Instant | str, SINCE_START]
+    """instant, or time after the start such as +30s"""
+    price: Annotated[str, SHARE]
+    """fair price at that instant, dollars"""
 
 
 class FairEntry(Struct, frozen=True, kw_only=True):
@@ -113,73 +115,51 @@ class FairEntry(Struct, frozen=True, kw_only=True):
     without an entry gets the default values.
     """
 
-    symbol: Annotated[str, "symbol of the instrument"]
-    start: Annotated[
-        str | None,
-        POSITIVE_SHARE,
-        "fair price at the start, dollars; by default the last price, or the middle of the book,"
-        " or 0.50",
-    ] = None
-    path: Annotated[
-        tuple[PathPoint, ...],
-        "fair prices at some instants, in order of time; between them the price moves linearly",
-    ] = ()
-    asset: Annotated[
-        str,
-        "asset whose index the fair price follows, crypto:<symbol>; the price is 0.50 when the"
-        " index is at `strike`",
-    ] = ""
-    strike: Annotated[
-        str, AMOUNT, "price of the asset at which the fair price is 0.50, dollars"
-    ] = "0"
-    width: Annotated[
-        str,
-        POSITIVE,
-        "change of the asset's price that moves the fair price from 0 to 1, dollars; 1 by default",
-    ] = "1"
-    volatility: Annotated[
-        str | None,
-        SHARE,
-        "typical change in an hour, in dollars at a price of 0.50, of the random walk that is added"
-        " to the fair price; at most 0.05; 0.01 by default, 0 with a path or an asset",
-    ] = None
+    symbol: str
+    """symbol of the instrument"""
+    start: Annotated[str | None, POSITIVE_SHARE] = None
+    """fair price at the start, dollars; by default the last price, or the middle of the
+    book, or 0.50"""
+    path: tuple[PathPoint, ...] = ()
+    """fair prices at some instants, in order of time; between them the price moves linearly"""
+    asset: str = ""
+    """asset whose index the fair price follows, crypto:<symbol>; the price is 0.50 when the index
+    is at `strike`"""
+    strike: Annotated[str, AMOUNT] = "0"
+    """price of the asset at which the fair price is 0.50, dollars"""
+    width: Annotated[str, POSITIVE] = "1"
+    """change of the asset's price that moves the fair price from 0 to 1, dollars; 1 by default"""
+    volatility: Annotated[str | None, SHARE] = None
+    """typical change in an hour, in dollars at a price of 0.50, of the random walk that is added to
+    the fair price; at most 0.05; 0.01 by default, 0 with a path or an asset"""
 
 
 class SizeRange(Struct, frozen=True, kw_only=True):
     """A range of order sizes in contracts. Small sizes are drawn more often than large ones."""
 
-    low: Annotated[str, POSITIVE, "smallest size; 1 by default"] = "1"
-    high: Annotated[str, POSITIVE, "largest size; 50 by default"] = "50"
+    low: Annotated[str, POSITIVE] = "1"
+    """smallest size; 1 by default"""
+    high: Annotated[str, POSITIVE] = "50"
+    """largest size; 50 by default"""
 
 
 class Trader(Struct, frozen=True, kw_only=True):
     """The keys that every kind of trader has."""
 
-    name: Annotated[str, NAME, "name of the trader, for steps and for the control plane"]
-    symbols: Annotated[
-        tuple[str, ...],
-        OneOrMore(STRING),
-        "instruments that it trades: symbols, or patterns such as aec-nba-*, of instruments that"
-        " exist at the start",
-    ] = ()
-    windows: Annotated[
-        tuple[str, ...],
-        OneOrMore(STRING),
-        "recurring markets that it trades: names of series, or patterns such as btc-updown-*",
-    ] = ()
-    as_: Annotated[
-        str,
-        "user that it trades as; by default firms/sandbox/users/<name>, which is created if it does"
-        " not exist",
-    ] = ""
-    balance: Annotated[
-        str, DOLLARS, "opening balance in dollars of a created user; 100000 by default"
-    ] = "100000"
-    inventory: Annotated[
-        str,
-        POSITIVE,
-        "largest net position on one instrument, long or short, in contracts; 1000 by default",
-    ] = "1000"
+    name: Annotated[str, NAME]
+    """name of the trader, for steps and for the control plane"""
+    symbols: Annotated[tuple[str, ...], OneOrMore(STRING)] = ()
+    """instruments that it trades: symbols, or patterns such as aec-nba-*, of instruments that exist
+    at the start"""
+    windows: Annotated[tuple[str, ...], OneOrMore(STRING)] = ()
+    """recurring markets that it trades: names of series, or patterns such as btc-updown-*"""
+    as_: str = ""
+    """user that it trades as; by default firms/sandbox/users/<name>, which is created if it
+    does not exist"""
+    balance: Annotated[str, DOLLARS] = "100000"
+    """opening balance in dollars of a created user; 100000 by default"""
+    inventory: Annotated[str, POSITIVE] = "1000"
+    """largest net position on one instrument, long or short, in contracts; 1000 by default"""
 
 
 class MakerEntry(Trader, frozen=True, kw_only=True):
@@ -187,93 +167,80 @@ class MakerEntry(Trader, frozen=True, kw_only=True):
     price has moved or half of an order is filled.
     """
 
-    every: Annotated[
-        Span, INTERVAL, "time between two updates of its quotes on an instrument; 5s by default"
-    ] = 5 * NS_PER_S
-    jitter: Annotated[Span, JITTER, "largest random delay that is added to `every`"] = 0
-    spread: Annotated[
-        str, SHARE, "distance of its best bid and best offer in dollars; 0.02 by default"
-    ] = "0.02"
-    sizes: Annotated[
-        tuple[Annotated[str, POSITIVE], ...],
-        "contracts at each price level, the best price first; 100, 250, 500 by default",
-    ] = LEVEL_SIZES
-    step: Annotated[
-        str | None, POSITIVE_SHARE, "distance of two price levels in dollars; one tick by default"
-    ] = None
-    skew: Annotated[
-        str,
-        SHARE,
-        "dollars by which it moves its quotes against its position when `inventory` is used up, so"
-        " that the position shrinks",
-    ] = "0"
+    every: Annotated[Span, INTERVAL] = 5 * NS_PER_S
+    """time between two updates of its quotes on an instrument; 5s by default"""
+    jitter: Annotated[Span, JITTER] = 0
+    """largest random delay that is added to `every`"""
+    spread: Annotated[str, SHARE] = "0.02"
+    """distance of its best bid and best offer in dollars; 0.02 by default"""
+    sizes: tuple[Annotated[str, POSITIVE], ...] = LEVEL_SIZES
+    """contracts at each price level, the best price first; 100, 250, 500 by default"""
+    step: Annotated[str | None, POSITIVE_SHARE] = None
+    """distance of two price levels in dollars; one tick by default"""
+    skew: Annotated[str, SHARE] = "0"
+    """dollars by which it moves its quotes against its position when `inventory` is used up, so
+    that the position shrinks"""
 
 
 class TakerEntry(Trader, frozen=True, kw_only=True):
     """A taker: arrives at random and trades with resting orders by immediate-or-cancel orders."""
 
-    rate: Annotated[
-        str,
-        RATE,
-        "average number of arrivals on each instrument, as a Poisson process; 4/m by default",
-    ] = "4/m"
-    size: Annotated[SizeRange, "size of an order in contracts"] = SizeRange()
-    buys: Annotated[str, CHANCE, "probability that it buys; 1/2 by default"] = "1/2"
-    slippage: Annotated[str, SHARE, "dollars that it pays beyond the best price"] = "0"
-    edge: Annotated[
-        str | None,
-        SHARE,
-        "trade only at prices that are better than the fair price by at least so many dollars",
-    ] = None
+    rate: Annotated[str, RATE] = "4/m"
+    """average number of arrivals on each instrument, as a Poisson process; 4/m by default"""
+    size: SizeRange = SizeRange()
+    """size of an order in contracts"""
+    buys: Annotated[str, CHANCE] = "1/2"
+    """probability that it buys; 1/2 by default"""
+    slippage: Annotated[str, SHARE] = "0"
+    """dollars that it pays beyond the best price"""
+    edge: Annotated[str | None, SHARE] = None
+    """trade only at prices that are better than the fair price by at least so many dollars"""
 
 
 class NoiseEntry(Trader, frozen=True, kw_only=True):
     """A noise trader: places orders near the fair price and cancels some of them."""
 
-    rate: Annotated[str, RATE, "average number of actions on each instrument; 4/m by default"] = (
-        "4/m"
-    )
-    size: Annotated[SizeRange, "size of an order in contracts"] = SizeRange()
-    width: Annotated[
-        str,
-        POSITIVE_SHARE,
-        "largest distance of its orders from the fair price, in dollars; 0.05 by default. A quarter"
-        " of it is how far an order may lie on the other side of the fair price",
-    ] = "0.05"
-    resting: Annotated[
-        int, RESTING, "largest number of its resting orders on an instrument; 8 by default"
-    ] = 8
-    cancels: Annotated[
-        str, CHANCE, "probability that an action cancels an order; 1/3 by default"
-    ] = "1/3"
+    rate: Annotated[str, RATE] = "4/m"
+    """average number of actions on each instrument; 4/m by default"""
+    size: SizeRange = SizeRange()
+    """size of an order in contracts"""
+    width: Annotated[str, POSITIVE_SHARE] = "0.05"
+    """largest distance of its orders from the fair price, in dollars; 0.05 by default. A quarter of
+    it is how far an order may lie on the other side of the fair price"""
+    resting: Annotated[int, RESTING] = 8
+    """largest number of its resting orders on an instrument; 8 by default"""
+    cancels: Annotated[str, CHANCE] = "1/3"
+    """probability that an action cancels an order; 1/3 by default"""
 
 
 class FlowEntry(Struct, frozen=True, kw_only=True):
     """Recorded order flow that is replayed from a CSV file."""
 
-    name: Annotated[str, NAME, "name of the flow, for steps and for the control plane"]
-    file: Annotated[str, "path of the CSV file, relative to this scenario file"]
-    as_: Annotated[
-        str, "participant who sends the rows without a participant; noise by default"
-    ] = "noise"
-    sha256: Annotated[str, "SHA-256 of the file; a file with another SHA-256 is refused"] = ""
-    content: Annotated[
-        tuple[bytes, ...],
-        PARTS,
-        "the file itself, compressed, as a journal contains it; without it `file` is read",
-    ] = ()
+    name: Annotated[str, NAME]
+    """name of the flow, for steps and for the control plane"""
+    file: str
+    """path of the CSV file, relative to this scenario file"""
+    as_: str = "noise"
+    """participant who sends the rows without a participant; noise by default"""
+    sha256: str = ""
+    """SHA-256 of the file; a file with another SHA-256 is refused"""
+    content: Annotated[tuple[bytes, ...], PARTS] = ()
+    """the file itself, compressed, as a journal contains it; without it `file` is read"""
 
 
 class ParticipantsSection(Struct, frozen=True, kw_only=True):
     """Simulated traders. At the start they act in the order of their kind, entry and instrument."""
 
-    fair_prices: Annotated[
-        tuple[FairEntry, ...], "fair prices of instruments, identified by symbol"
-    ] = ()
-    makers: Annotated[tuple[MakerEntry, ...], "market makers, identified by name"] = ()
-    takers: Annotated[tuple[TakerEntry, ...], "takers, identified by name"] = ()
-    noise: Annotated[tuple[NoiseEntry, ...], "noise traders, identified by name"] = ()
-    flows: Annotated[tuple[FlowEntry, ...], "recorded order flow, identified by name"] = ()
+    fair_prices: tuple[FairEntry, ...] = ()
+    """fair prices of instruments, identified by symbol"""
+    makers: tuple[MakerEntry, ...] = ()
+    """market makers, identified by name"""
+    takers: tuple[TakerEntry, ...] = ()
+    """takers, identified by name"""
+    noise: tuple[NoiseEntry, ...] = ()
+    """noise traders, identified by name"""
+    flows: tuple[FlowEntry, ...] = ()
+    """recorded order flow, identified by name"""
 
     @property
     def anybody(self) -> bool:

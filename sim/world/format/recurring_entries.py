@@ -61,39 +61,24 @@ class WindowsEntry(Struct, frozen=True, kw_only=True):
     keys that are left out keep their values.
     """
 
-    name: Annotated[str, NAME, "name of the series, with which the slugs of its events begin"]
-    asset: Annotated[
-        str | None, ASSET, "asset whose index decides the outcome, crypto:<symbol>"
-    ] = None
-    title: Annotated[str | None, "name of the asset in titles, such as Bitcoin"] = None
-    every: Annotated[
-        Span | None,
-        EVERY,
-        "length of an interval: whole minutes that divide a day, counted from 00:00 UTC",
-    ] = None
-    ahead: Annotated[
-        Span | None,
-        DAY_AT_MOST,
-        "time between listing (as PENDING) and the interval; by default 48 intervals, at most a"
-        " day",
-    ] = None
-    lead: Annotated[
-        Span | None,
-        DAY_AT_MOST,
-        "time between the opening of an instrument and its interval; 90s by default",
-    ] = None
-    expires: Annotated[
-        Span | None, DAY_AT_MOST, "time between the interval and expiration; 30m by default"
-    ] = None
-    terminates: Annotated[
-        Span | None,
-        DAY_AT_MOST,
-        "time between expiration and termination, when the instrument leaves the lists; 2h by"
-        " default",
-    ] = None
-    tick_size: Annotated[str | None, TICK, "tick in dollars; 0.01 by default"] = None
-    fractional_qty_scale: Annotated[
-        int | None,
-        QTY_SCALE,
-        "scaled integer quantities are divided by this number; 100 by default",
-    ] = None
+    name: Annotated[str, NAME]
+    """name of the series, with which the slugs of its events begin"""
+    asset: Annotated[str | None, ASSET] = None
+    """asset whose index decides the outcome, crypto:<symbol>"""
+    title: str | None = None
+    """name of the asset in titles, such as Bitcoin"""
+    every: Annotated[Span | None, EVERY] = None
+    """length of an interval: whole minutes that divide a day, counted from 00:00 UTC"""
+    ahead: Annotated[Span | None, DAY_AT_MOST] = None
+    """time between listing (as PENDING) and the interval; by default 48 intervals, at most a day"""
+    lead: Annotated[Span | None, DAY_AT_MOST] = None
+    """time between the opening of an instrument and its interval; 90s by default"""
+    expires: Annotated[Span | None, DAY_AT_MOST] = None
+    """time between the interval and expiration; 30m by default"""
+    terminates: Annotated[Span | None, DAY_AT_MOST] = None
+    """time between expiration and termination, when the instrument leaves the
+    lists; 2h by default"""
+    tick_size: Annotated[str | None, TICK] = None
+    """tick in dollars; 0.01 by default"""
+    fractional_qty_scale: Annotated[int | None, QTY_SCALE] = None
+    """scaled integer quantities are divided by this number; 100 by default"""

@@ -21,18 +21,15 @@ from sim.core.service.rate_limits import parse_limit
 from sim.kernel.instants import Instant, parse_instant
 from sim.world.format.fees_entries import FeesSection
 from sim.world.format.participant_entries import ParticipantsSection
-from sim.world.format.party_entries import ENVIRONMENT, AccountEntry, ApiKeyEntry, FirmEntry
-from sim.world.format.receiver_entries import ReceiverEntry
-from sim.world.format.recurring_entries import WindowsEntry
-from sim.world.format.scalar_types import (
-    BOOLEAN,
-    CHANCE,
-    INSTANT,
-    NAME,
-    STRING,
-    bounded_count,
-    form,
+from sim.world.format.party_entries import (
+    ENVIRONMENT,
+    AccountEntry,
+    ApiKeyEntry,
+    FirmEntry,
+    ReceiverEntry,
 )
+from sim.world.format.recurring_entries import WindowsEntry
+from sim.world.format.scalar_types import CHANCE, INSTANT, NAME, STRING, bounded_count, form
 from sim.world.format.steps import PRESET, READING, FaultEntry, Step
 from sim.world.format.struct_types import ListOf, MappingOf, OneOrMore, record
 from sim.world.format.value_types import Choice, Text
@@ -78,14 +75,12 @@ SETTING = Text("a value", schema={"type": ["string", "boolean", "integer"]})
 class ClockEntry(Struct, frozen=True, kw_only=True):
     """Where virtual time begins and what moves it."""
 
-    start: Annotated[Instant, INSTANT, "virtual time at which the scenario begins"] = DEFAULT_START
-    mode: Annotated[
-        str | None,
-        MODE,
-        "manual: the clock moves only by command; autojump: it jumps to the next due instant while"
-        " a client waits for an answer; fast: it jumps from one due instant to the next; paced:N:"
-        " N virtual seconds pass in a real second. Without a mode `sim serve` uses paced",
-    ] = None
+    start: Annotated[Instant, INSTANT] = DEFAULT_START
+    """virtual time at which the scenario begins"""
+    mode: Annotated[str | None, MODE] = None
+    """manual: the clock moves only by command; autojump: it jumps to the next due instant while a
+    client waits for an answer; fast: it jumps from one due instant to the next; paced:N: N virtual
+    seconds pass in a real second. Without a mode `sim serve` uses paced"""
 
 
 class WorldSection(Struct, frozen=True, kw_only=True):
@@ -94,101 +89,85 @@ class WorldSection(Struct, frozen=True, kw_only=True):
     entry is added.
     """
 
-    base: Annotated[
-        str,
-        Choice(("default", "empty")),
-        "default: begin with the default world; empty: begin with the scripted participants only",
-    ] = "default"
-    games: Annotated[
-        int,
-        GAME_COUNT,
-        "number of generated games, in addition to the fixed ones of the default world. They are"
-        " created on first access; 2410 make the world as large as the real one",
-    ] = 240
-    standing_orders: Annotated[
-        bool, BOOLEAN, "false: the order books of the default world begin empty"
-    ] = True
-    instruments: Annotated[tuple[InstrumentEntry, ...], "instruments, identified by symbol"] = ()
-    firms: Annotated[tuple[FirmEntry, ...], "partner firms, identified by name"] = ()
-    accounts: Annotated[tuple[AccountEntry, ...], "accounts, identified by name"] = ()
-    api_keys: Annotated[tuple[ApiKeyEntry, ...], "retail API keys, identified by key_id"] = ()
-    receivers: Annotated[
-        tuple[ReceiverEntry, ...], "scripted receivers of webhooks, identified by name"
-    ] = ()
-    assets: Annotated[tuple[AssetEntry, ...], "priced assets, identified by id"] = ()
-    automated_windows: Annotated[
-        bool,
-        BOOLEAN,
-        "false: the default world has no recurring crypto markets; those in `windows` remain",
-    ] = True
-    windows: Annotated[tuple[WindowsEntry, ...], "recurring markets, identified by name"] = ()
-    events: Annotated[tuple[EventEntry, ...], "events of the gateway, identified by slug"] = ()
-    incentives: Annotated[tuple[IncentiveEntry, ...], "incentive programs, one per symbol"] = ()
-    books: Annotated[tuple[BookEntry, ...], "resting orders on both sides, one entry a symbol"] = ()
-    orders: Annotated[
-        tuple[OrderEntry, ...], "orders placed at the start, before any step or client call"
-    ] = ()
+    base: Annotated[str, Choice(("default", "empty"))] = "default"
+    """default: begin with the default world; empty: begin with the scripted participants only"""
+    games: Annotated[int, GAME_COUNT] = 240
+    """number of generated games, in addition to the fixed ones of the default world. They are
+    created on first access; 2410 make the world as large as the real one"""
+    standing_orders: bool = True
+    """false: the order books of the default world begin empty"""
+    instruments: tuple[InstrumentEntry, ...] = ()
+    """instruments, identified by symbol"""
+    firms: tuple[FirmEntry, ...] = ()
+    """partner firms, identified by name"""
+    accounts: tuple[AccountEntry, ...] = ()
+    """accounts, identified by name"""
+    api_keys: tuple[ApiKeyEntry, ...] = ()
+    """retail API keys, identified by key_id"""
+    receivers: tuple[ReceiverEntry, ...] = ()
+    """scripted receivers of webhooks, identified by name"""
+    assets: tuple[AssetEntry, ...] = ()
+    """priced assets, identified by id"""
+    automated_windows: bool = True
+    """false: the default world has no recurring crypto markets; those in `windows` remain"""
+    windows: tuple[WindowsEntry, ...] = ()
+    """recurring markets, identified by name"""
+    events: tuple[EventEntry, ...] = ()
+    """events of the gateway, identified by slug"""
+    incentives: tuple[IncentiveEntry, ...] = ()
+    """incentive programs, one per symbol"""
+    books: tuple[BookEntry, ...] = ()
+    """resting orders on both sides, one entry a symbol"""
+    orders: tuple[OrderEntry, ...] = ()
+    """orders placed at the start, before any step or client call"""
 
 
 class Scenario(Struct, frozen=True, kw_only=True):
     """A scenario, merged with the scenarios that it extends."""
 
-    name: Annotated[str, NAME, "name in reports"]
-    description: Annotated[str, "what the scenario demonstrates"] = ""
-    release: Annotated[
-        str,
-        RELEASE_NAME,
-        "release of the sandbox that the scenario was written for; an older sandbox refuses it",
-    ] = ""
-    seed: Annotated[int, SEED_NUMBER, "seed of all random draws"] = DEFAULT_SEED
-    extends: Annotated[
-        tuple[str, ...],
-        OneOrMore(STRING),
-        "names of bundled scenarios, or files beside this one, to start from. They are merged in"
-        " order, and this file over them",
-    ] = ()
-    params: Annotated[
-        dict[str, str], "values for ${name}; `sim run --param name=value` overrides them"
-    ] = {}
-    matrix: Annotated[
-        dict[str, tuple[str, ...]],
-        MappingOf(ListOf(STRING), as_written=True),
-        "several values for ${name}; `sim run` runs every combination",
-    ] = {}
-    clock: Annotated[ClockEntry, "start and mode of virtual time"] = ClockEntry()
-    world: Annotated[WorldSection, "what exists at the start"] = WorldSection()
-    participants: Annotated[
-        ParticipantsSection,
-        "simulated traders: market makers, takers, noise traders and recorded order flow",
-    ] = ParticipantsSection()
-    environment: Annotated[
-        str,
-        ENVIRONMENT,
-        "environment of the service that the exchange stands for; each has its own credentials",
-    ] = SANDBOX
-    preset: Annotated[
-        str, PRESET, "a preset of quirks and faults; `quirks` and `faults` apply on top of it"
-    ] = ""
-    reading: Annotated[
-        str,
-        READING,
-        "documented: behave as the specification says; observed: where recordings of the service"
-        " contradict the specification, behave as they show. `assumptions` and `quirks` apply on"
-        " top of it",
-    ] = "documented"
-    quirks: Annotated[
-        dict[str, Annotated[str, CHANCE]], "odds of each quirk: always, never or a fraction"
-    ] = {}
-    assumptions: Annotated[dict[str, Annotated[str, SETTING]], "value of each assumption"] = {}
-    faults: Annotated[tuple[FaultEntry, ...], "faults in force from the start"] = ()
-    maintenance: Annotated[
-        tuple[MaintenanceEntry, ...], "one-off maintenance windows in addition to the weekly one"
-    ] = ()
-    limits: Annotated[
-        dict[str, Annotated[str, LIMIT]], "rate limits by name, such as 20/s, or off"
-    ] = {}
-    fees: Annotated[FeesSection, "fees that differ from the published schedule"] = FeesSection()
-    steps: Annotated[tuple[Step, ...], "the steps of the scenario, in order"] = ()
+    name: Annotated[str, NAME]
+    """name in reports"""
+    description: str = ""
+    """what the scenario demonstrates"""
+    release: Annotated[str, RELEASE_NAME] = ""
+    """release of the sandbox that the scenario was written for; an older sandbox refuses it"""
+    seed: Annotated[int, SEED_NUMBER] = DEFAULT_SEED
+    """seed of all random draws"""
+    extends: Annotated[tuple[str, ...], OneOrMore(STRING)] = ()
+    """names of bundled scenarios, or files beside this one, to start from. They are merged in
+    order, and this file over them"""
+    params: dict[str, str] = {}
+    """values for ${name}; `sim run --param name=value` overrides them"""
+    matrix: Annotated[dict[str, tuple[str, ...]], MappingOf(ListOf(STRING), as_written=True)] = {}
+    """several values for ${name}; `sim run` runs every combination"""
+    clock: ClockEntry = ClockEntry()
+    """start and mode of virtual time"""
+    world: WorldSection = WorldSection()
+    """what exists at the start"""
+    participants: ParticipantsSection = ParticipantsSection()
+    """simulated traders: market makers, takers, noise traders and recorded order flow"""
+    environment: Annotated[str, ENVIRONMENT] = SANDBOX
+    """environment of the service that the exchange stands for; each has its own credentials"""
+    preset: Annotated[str, PRESET] = ""
+    """a preset of quirks and faults; `quirks` and `faults` apply on top of it"""
+    reading: Annotated[str, READING] = "documented"
+    """documented: behave as the specification says; observed: where recordings of the
+    service contradict the specification, behave as they show. `assumptions` and `quirks`
+    apply on top of it"""
+    quirks: dict[str, Annotated[str, CHANCE]] = {}
+    """odds of each quirk: always, never or a fraction"""
+    assumptions: dict[str, Annotated[str, SETTING]] = {}
+    """value of each assumption"""
+    faults: tuple[FaultEntry, ...] = ()
+    """faults in force from the start"""
+    maintenance: tuple[MaintenanceEntry, ...] = ()
+    """one-off maintenance windows in addition to the weekly one"""
+    limits: dict[str, Annotated[str, LIMIT]] = {}
+    """rate limits by name, such as 20/s, or off"""
+    fees: FeesSection = FeesSection()
+    """fees that differ from the published schedule"""
+    steps: tuple[Step, ...] = ()
+    """the steps of the scenario, in order"""
 
     def plain(self) -> dict[str, Any]:
         """The resolved scenario as JSON values in the format of scenario files, without keys that

@@ -1,8 +1,8 @@
 """The format of the steps of a scenario.
 
 A key of `Step` is of one of three kinds: when and how the step runs (`at`, `when`, `save`, ...),
-what a client does (`call`, `subscribe`, ...), or an operator action, which has a row in
-`actors/operator/actions.py`. The import of the runner fails if a key is of none of them.
+what a client does (`call`, `subscribe`, ...), or an operator action, which a function in
+`actors/operator` declares. The import of the runner fails if a key is of none of them.
 `expectations_format.py` has the format of `expect`.
 """
 
@@ -21,9 +21,8 @@ from sim.core.service.fault_spec import FaultSpec
 from sim.core.service.presets import PRESETS
 from sim.kernel.instants import DAY, Instant, Span
 from sim.world.format.expectations_format import ORDER_STATES, Expect
-from sim.world.format.receiver_entries import ReceiverStep
+from sim.world.format.party_entries import ReceiverStep
 from sim.world.format.scalar_types import (
-    BOOLEAN,
     CHANCE,
     COUNT,
     DECIMAL,
@@ -56,14 +55,14 @@ PLANES = Choice(("gateway", "retail", "exchange", "auth", "grpc"))
 class CancelStep(Struct, frozen=True, kw_only=True):
     """Cancel one order by its client order id, or all orders of a participant."""
 
-    as_: Annotated[
-        str, "participant whose orders are canceled; maker by default", Alias("account")
-    ] = "maker"
-    order: Annotated[
-        str, "the order: its client order id, or the name of the step that placed it"
-    ] = ""
-    symbol: Annotated[str, "with `all`: cancel only the orders on this instrument"] = ""
-    all: Annotated[bool, BOOLEAN, "true: cancel every open order of the participant"] = False
+    as_: Annotated[str, Alias("account")] = "maker"
+    """participant whose orders are canceled; maker by default"""
+    order: str = ""
+    """the order: its client order id, or the name of the step that placed it"""
+    symbol: str = ""
+    """with `all`: cancel only the orders on this instrument"""
+    all: bool = False
+    """true: cancel every open order of the participant"""
 
 
 _STATES = (*(state.name for state in InstrumentState), "SCHEDULE")
@@ -72,12 +71,10 @@ _STATES = (*(state.name for state in InstrumentState), "SCHEDULE")
 class StateStep(Struct, frozen=True, kw_only=True):
     """Change the state of an instrument, or return it to its schedule."""
 
-    symbol: Annotated[str, "symbol of the instrument"]
-    state: Annotated[
-        str,
-        Choice(_STATES, "INSTRUMENT_STATE_"),
-        "the new state, or SCHEDULE to follow the schedule again",
-    ]
+    symbol: str
+    """symbol of the instrument"""
+    state: Annotated[str, Choice(_STATES, "INSTRUMENT_STATE_")]
+    """the new state, or SCHEDULE to follow the schedule again"""
 
 
 class SettleStep(Struct, frozen=True, kw_only=True):
@@ -85,40 +82,50 @@ class SettleStep(Struct, frozen=True, kw_only=True):
     is closed first.
     """
 
-    symbol: Annotated[str, "symbol of the instrument"]
-    price: Annotated[str, DECIMAL, "settlement price in dollars, from 0 to 1"]
-    text: Annotated[str, "description of the outcome"] = ""
+    symbol: str
+    """symbol of the instrument"""
+    price: Annotated[str, DECIMAL]
+    """settlement price in dollars, from 0 to 1"""
+    text: str = ""
+    """description of the outcome"""
 
 
 class PriceStep(Struct, frozen=True, kw_only=True):
     """Publish an index tick of an asset. An unknown asset is created."""
 
-    asset: Annotated[str, "id of the asset, crypto:<symbol>"]
-    price: Annotated[str, INDEX_PRICE_TEXT, "price of the index in dollars"]
-    at: Annotated[
-        Instant | None, INSTANT, "instant of the tick; only the present instant is accepted"
-    ] = None
+    asset: str
+    """id of the asset, crypto:<symbol>"""
+    price: Annotated[str, INDEX_PRICE_TEXT]
+    """price of the index in dollars"""
+    at: Annotated[Instant | None, INSTANT] = None
+    """instant of the tick; only the present instant is accepted"""
 
 
 class FairPriceStep(Struct, frozen=True, kw_only=True):
     """Set the fair price of an instrument: what simulated traders think that it is worth."""
 
-    symbol: Annotated[str, "symbol of the instrument"]
-    price: Annotated[str, POSITIVE, "fair price in dollars, below 1"]
+    symbol: str
+    """symbol of the instrument"""
+    price: Annotated[str, POSITIVE]
+    """fair price in dollars, below 1"""
 
 
 class ParticipantStep(Struct, frozen=True, kw_only=True):
     """Stop or resume a simulated trader. A trader that stops cancels its orders."""
 
-    name: Annotated[str, "name of the trader in `participants`"]
-    active: Annotated[bool, BOOLEAN, "false: stop; true: resume"]
+    name: str
+    """name of the trader in `participants`"""
+    active: bool
+    """false: stop; true: resume"""
 
 
 class Score(Struct, frozen=True):
     """The score of a game."""
 
-    home: Annotated[int, COUNT, "points of the home team"]
-    away: Annotated[int, COUNT, "points of the away team"]
+    home: Annotated[int, COUNT]
+    """points of the home team"""
+    away: Annotated[int, COUNT]
+    """points of the away team"""
 
 
 class HomeAndAway(ListOf):
@@ -135,9 +142,12 @@ class HomeAndAway(ListOf):
 class GoalEntry(Struct, frozen=True, kw_only=True):
     """A goal. For a goal in minute 45+2 write minute 45 and stoppage 2."""
 
-    team: Annotated[str, SIDE_OF_GAME, "team that scored"]
-    minute: Annotated[int, ORDINAL, "minute of the game"]
-    stoppage: Annotated[int, COUNT, "minute of stoppage time"] = 0
+    team: Annotated[str, SIDE_OF_GAME]
+    """team that scored"""
+    minute: Annotated[int, ORDINAL]
+    """minute of the game"""
+    stoppage: Annotated[int, COUNT] = 0
+    """minute of stoppage time"""
 
 
 class EventStep(Struct, frozen=True, kw_only=True):
@@ -145,39 +155,34 @@ class EventStep(Struct, frozen=True, kw_only=True):
     result decides settle.
     """
 
-    slug: Annotated[str, "slug or number of the event"]
-    score: Annotated[Score | None, "score, instead of `home_score` and `away_score`"] = None
-    home_score: Annotated[int | None, COUNT, "score of the home team"] = None
-    away_score: Annotated[int | None, COUNT, "score of the away team"] = None
-    period: Annotated[str | None, "period of the game, such as Q1"] = None
-    elapsed: Annotated[str | None, "time on the game clock, as the gateway shows it"] = None
-    live: Annotated[bool | None, BOOLEAN, "whether the game is being played"] = None
-    ended: Annotated[
-        bool | None, BOOLEAN, "true: the game is over; its markets close and settle"
-    ] = None
-    periods: Annotated[
-        dict[str, tuple[int, int]],
-        MappingOf(HomeAndAway(COUNT)),
-        "points of each period, [home, away], by period: Q1-Q4, 1H, 2H, S1-S5 (sets), M1-M5 (maps),"
-        " OT1, ET1",
-    ] = {}
-    goals: Annotated[
-        tuple[GoalEntry, ...] | None,
-        ListOf(record(GoalEntry)),
-        "all goals of the game; an empty list means that there was none",
-    ] = None
-    players: Annotated[
-        dict[str, dict[str, int]],
-        MappingOf(MappingOf(COUNT)),
-        "statistics by player: points, rebounds, assists, threes, steals, blocks",
-    ] = {}
-    advances: Annotated[str, SIDE_OF_GAME, "the team that advances to the next round"] = ""
-    result: Annotated[
-        str,
-        Choice(("no_result", "abandoned")),
-        "for a game without a result: no_result pays 0.50 for each contract, abandoned the last"
-        " price",
-    ] = ""
+    slug: str
+    """slug or number of the event"""
+    score: Score | None = None
+    """score, instead of `home_score` and `away_score`"""
+    home_score: Annotated[int | None, COUNT] = None
+    """score of the home team"""
+    away_score: Annotated[int | None, COUNT] = None
+    """score of the away team"""
+    period: str | None = None
+    """period of the game, such as Q1"""
+    elapsed: str | None = None
+    """time on the game clock, as the gateway shows it"""
+    live: bool | None = None
+    """whether the game is being played"""
+    ended: bool | None = None
+    """true: the game is over; its markets close and settle"""
+    periods: Annotated[dict[str, tuple[int, int]], MappingOf(HomeAndAway(COUNT))] = {}
+    """points of each period, [home, away], by period: Q1-Q4, 1H, 2H, S1-S5 (sets), M1-M5
+    (maps), OT1, ET1"""
+    goals: Annotated[tuple[GoalEntry, ...] | None, ListOf(record(GoalEntry))] = None
+    """all goals of the game; an empty list means that there was none"""
+    players: Annotated[dict[str, dict[str, int]], MappingOf(MappingOf(COUNT))] = {}
+    """statistics by player: points, rebounds, assists, threes, steals, blocks"""
+    advances: Annotated[str, SIDE_OF_GAME] = ""
+    """the team that advances to the next round"""
+    result: Annotated[str, Choice(("no_result", "abandoned"))] = ""
+    """for a game without a result: no_result pays 0.50 for each contract, abandoned
+    the last price"""
 
     def __post_init__(self) -> None:
         if self.score is not None:
@@ -188,24 +193,18 @@ class EventStep(Struct, frozen=True, kw_only=True):
 class FundStep(Struct, frozen=True, kw_only=True):
     """Pay money into an account, or with a negative amount out of it."""
 
-    account: Annotated[str, "account, or maker, taker, noise", Alias("as")]
-    amount: Annotated[str, DECIMAL, "dollars, with at most two decimals"]
-    source: Annotated[
-        str,
-        "funding source of the account's firm: the transaction then passes through its states."
-        " Without a source the money moves at once",
-    ] = ""
-    script: Annotated[
-        FundingScript,
-        FUNDING_SCRIPTS,
-        "with a source: how the transaction ends. HOLD keeps it pending until a decision; COMPLETE"
-        " by default",
-    ] = FundingScript.COMPLETE
-    purpose: Annotated[
-        Purpose,
-        PURPOSES,
-        "without a source: the kind of payment in retail activities; DEPOSIT by default",
-    ] = Purpose.DEPOSIT
+    account: Annotated[str, Alias("as")]
+    """account, or maker, taker, noise"""
+    amount: Annotated[str, DECIMAL]
+    """dollars, with at most two decimals"""
+    source: str = ""
+    """funding source of the account's firm: the transaction then passes through its states. Without
+    a source the money moves at once"""
+    script: Annotated[FundingScript, FUNDING_SCRIPTS] = FundingScript.COMPLETE
+    """with a source: how the transaction ends. HOLD keeps it pending until a decision;
+    COMPLETE by default"""
+    purpose: Annotated[Purpose, PURPOSES] = Purpose.DEPOSIT
+    """without a source: the kind of payment in retail activities; DEPOSIT by default"""
 
 
 class FundingStep(Struct, frozen=True, kw_only=True):
@@ -213,48 +212,54 @@ class FundingStep(Struct, frozen=True, kw_only=True):
 
     transaction: str
     state: Annotated[FundingState, FUNDING_DECISIONS]
-    amount: Annotated[str | None, POSITIVE, "dollars to refund, at most two decimals"] = None
+    amount: Annotated[str | None, POSITIVE] = None
+    """dollars to refund, at most two decimals"""
 
 
 class KycStep(Struct, frozen=True, kw_only=True):
     """Decide a verification, or report the result of a document upload."""
 
-    external_id: Annotated[str, "id that the partner gave the verification"]
-    decision: Annotated[str, DECISION_WORDS, "the decision"] = ""
-    document: Annotated[
-        str, Choice(("uploaded", "failed")), Alias("result"), "result of the document upload"
-    ] = ""
+    external_id: str
+    """id that the partner gave the verification"""
+    decision: Annotated[str, DECISION_WORDS] = ""
+    """the decision"""
+    document: Annotated[str, Choice(("uploaded", "failed")), Alias("result")] = ""
+    """result of the document upload"""
 
 
 VERBS = ("get", "post", "put", "delete", "patch")
 PARTICIPANT_HEADER = "x-participant-id"
+_QUERY = MappingOf(ScalarOr(STRING, ListOf(STRING)))
 
 
 class CallStep(Struct, frozen=True, kw_only=True):
     """Make a call as a client: a REST call with a verb and its path, or a gRPC call with `rpc`."""
 
-    plane: Annotated[str, PLANES, "API that is called"]
-    get: Annotated[str, "path of a GET request"] = ""
-    post: Annotated[str, "path of a POST request"] = ""
-    put: Annotated[str, "path of a PUT request"] = ""
-    delete: Annotated[str, "path of a DELETE request"] = ""
-    patch: Annotated[str, "path of a PATCH request"] = ""
-    rpc: Annotated[str, "gRPC method, Service.Method"] = ""
-    as_: Annotated[
-        str,
-        "caller: a participant, firm, API key id or account; without it the call is not"
-        " authenticated",
-        Alias("account"),
-    ] = ""
+    plane: Annotated[str, PLANES]
+    """API that is called"""
+    get: str = ""
+    """path of a GET request"""
+    post: str = ""
+    """path of a POST request"""
+    put: str = ""
+    """path of a PUT request"""
+    delete: str = ""
+    """path of a DELETE request"""
+    patch: str = ""
+    """path of a PATCH request"""
+    rpc: str = ""
+    """gRPC method, Service.Method"""
+    as_: Annotated[str, Alias("account")] = ""
+    """caller: a participant, firm, API key id or account; without it the call
+    is not authenticated"""
     query: Annotated[
-        dict[str, str | tuple[str, ...]],
-        MappingOf(ScalarOr(STRING, ListOf(STRING))),
-        "query parameters; a list repeats its parameter",
+        dict[str, str | tuple[str, ...]], MappingOf(ScalarOr(STRING, ListOf(STRING)))
     ] = {}
-    headers: Annotated[
-        dict[str, str], "only x-participant-id, to act for a participant other than that of `as`"
-    ] = {}
-    json: Annotated[Any, "body of the request", Alias("body")] = UNSET
+    """query parameters; a list repeats its parameter"""
+    headers: dict[str, str] = {}
+    """only x-participant-id, to act for a participant other than that of `as`"""
+    json: Annotated[Any, Alias("body")] = UNSET
+    """body of the request"""
 
     @property
     def verb(self) -> str:
@@ -276,63 +281,70 @@ class CallStep(Struct, frozen=True, kw_only=True):
 class SubscribeStep(Struct, frozen=True, kw_only=True):
     """Open a stream under a name: a gRPC subscription with `rpc`, or a retail WebSocket."""
 
-    name: Annotated[str, "name of the stream, for `send`, `disconnect` and `expect.stream`"]
-    rpc: Annotated[str, "gRPC method, Service.Method"] = ""
-    web_socket: Annotated[str, "path of a WebSocket, such as /v1/ws/markets"] = ""
-    as_: Annotated[
-        str, "subscriber: a participant, firm, API key id or account", Alias("account")
-    ] = ""
-    json: Annotated[Any, "request of the subscription"] = UNSET
-    send: Annotated[
-        tuple[Any, ...],
-        ListOf(AnyJson()),
-        "frames to send once the stream is open, in order: on a WebSocket or a bidirectional rpc",
-    ] = ()
+    name: str
+    """name of the stream, for `send`, `disconnect` and `expect.stream`"""
+    rpc: str = ""
+    """gRPC method, Service.Method"""
+    web_socket: str = ""
+    """path of a WebSocket, such as /v1/ws/markets"""
+    as_: Annotated[str, Alias("account")] = ""
+    """subscriber: a participant, firm, API key id or account"""
+    json: Any = UNSET
+    """request of the subscription"""
+    send: Annotated[tuple[Any, ...], ListOf(AnyJson())] = ()
+    """frames to send once the stream is open, in order: on a WebSocket or a bidirectional rpc"""
 
 
 class SendStep(Struct, frozen=True, kw_only=True):
     """Send frames on an open stream: a WebSocket or a bidirectional rpc."""
 
-    stream: Annotated[str, "name of the stream in `subscribe`"]
-    frames: Annotated[tuple[Any, ...], ListOf(AnyJson()), "frames to send, in order"]
+    stream: str
+    """name of the stream in `subscribe`"""
+    frames: Annotated[tuple[Any, ...], ListOf(AnyJson())]
+    """frames to send, in order"""
 
 
 class OrderWhen(Struct, frozen=True, kw_only=True):
     """An order reaches a state."""
 
-    name: Annotated[str, "the order: its client order id, or the name of the step that placed it"]
-    state: Annotated[OrderState, ORDER_STATES, "the state"]
+    name: str
+    """the order: its client order id, or the name of the step that placed it"""
+    state: Annotated[OrderState, ORDER_STATES]
+    """the state"""
 
 
 class InstrumentWhen(Struct, frozen=True, kw_only=True):
     """An instrument reaches a state."""
 
-    symbol: Annotated[str, "symbol of the instrument"]
-    state: Annotated[InstrumentState, STATES, "the state"]
+    symbol: str
+    """symbol of the instrument"""
+    state: Annotated[InstrumentState, STATES]
+    """the state"""
 
 
 class TradeWhen(Struct, frozen=True, kw_only=True):
     """Somebody trades an instrument."""
 
-    symbol: Annotated[str, "symbol of the instrument"]
+    symbol: str
+    """symbol of the instrument"""
 
 
 class CallWhen(Struct, frozen=True, kw_only=True):
     """A client makes a call."""
 
-    operation: Annotated[str, "operation that is called: Rpc or Service.Rpc"]
-    status: Annotated[int | None, ORDINAL, "HTTP status of the answer; any status by default"] = (
-        None
-    )
+    operation: str
+    """operation that is called: Rpc or Service.Rpc"""
+    status: Annotated[int | None, ORDINAL] = None
+    """HTTP status of the answer; any status by default"""
 
 
 class KycWhen(Struct, frozen=True, kw_only=True):
     """A verification is decided."""
 
-    external_id: Annotated[str, "id that the partner gave the verification"]
-    approved: Annotated[
-        bool | None, BOOLEAN, "true: it is approved; false: it is rejected; either by default"
-    ] = None
+    external_id: str
+    """id that the partner gave the verification"""
+    approved: bool | None = None
+    """true: it is approved; false: it is rejected; either by default"""
 
 
 class When(Struct, frozen=True, kw_only=True):
@@ -343,38 +355,29 @@ class When(Struct, frozen=True, kw_only=True):
     trade: TradeWhen | None = None
     call: CallWhen | None = None
     kyc: KycWhen | None = None
-    maintenance: Annotated[
-        bool | None, BOOLEAN, "true: a maintenance window begins; false: it ends"
-    ] = None
+    maintenance: bool | None = None
+    """true: a maintenance window begins; false: it ends"""
 
 
 class Step(Struct, frozen=True, kw_only=True):
     """One step: when it runs, at most one action, and what must be true afterwards."""
 
-    at: Annotated[
-        Instant | str | None,
-        MOMENT,
-        "when the step runs: an instant, or a duration after the previous step such as +30s; by"
-        " default right after the previous step",
-    ] = None
-    when: Annotated[
-        When | None,
-        "event to wait for after the previous step; a duration in `at` then counts from the event",
-    ] = None
-    within: Annotated[
-        Span,
-        SPAN,
-        "how long to wait for `when`; after that the step fails and the next step runs; a day by"
-        " default",
-    ] = DAY
-    name: Annotated[
-        str, "name of the step in reports, and client order id of an order that it places"
-    ] = ""
+    at: Annotated[Instant | str | None, MOMENT] = None
+    """when the step runs: an instant, or a duration after the previous step such as +30s; by
+    default right after the previous step"""
+    when: When | None = None
+    """event to wait for after the previous step; a duration in `at` then counts from the event"""
+    within: Annotated[Span, SPAN] = DAY
+    """how long to wait for `when`; after that the step fails and the next step runs; a
+    day by default"""
+    name: str = ""
+    """name of the step in reports, and client order id of an order that it places"""
     order: OrderEntry | None = None
     cancel: CancelStep | None = None
     state: StateStep | None = None
     settle: SettleStep | None = None
-    bust: Annotated[str, "id of a trade to bust"] = ""
+    bust: str = ""
+    """id of a trade to bust"""
     price: PriceStep | None = None
     fair_price: FairPriceStep | None = None
     participant: ParticipantStep | None = None
@@ -383,25 +386,26 @@ class Step(Struct, frozen=True, kw_only=True):
     kyc: KycStep | None = None
     receiver: ReceiverStep | None = None
     fault: FaultEntry | None = None
-    clear_fault: Annotated[str, "id of a fault to remove; f1 is the fault that was added first"] = (
-        ""
-    )
+    clear_fault: str = ""
+    """id of a fault to remove; f1 is the fault that was added first"""
     maintenance: MaintenanceEntry | None = None
-    preset: Annotated[str, PRESET, "apply a preset of quirks and faults"] = ""
-    reading: Annotated[str, READING, "switch to this reading of the service"] = ""
-    quirk: Annotated[
-        dict[str, Annotated[str, CHANCE]], "set quirks: odds by name, such as always, never or 2/3"
-    ] = {}
-    assumption: Annotated[dict[str, str], "set assumptions: value by name"] = {}
-    advance: Annotated[Span | None, SPAN, "let this much virtual time pass"] = None
+    preset: Annotated[str, PRESET] = ""
+    """apply a preset of quirks and faults"""
+    reading: Annotated[str, READING] = ""
+    """switch to this reading of the service"""
+    quirk: dict[str, Annotated[str, CHANCE]] = {}
+    """set quirks: odds by name, such as always, never or 2/3"""
+    assumption: dict[str, str] = {}
+    """set assumptions: value by name"""
+    advance: Annotated[Span | None, SPAN] = None
+    """let this much virtual time pass"""
     call: CallStep | None = None
     subscribe: SubscribeStep | None = None
     send: SendStep | None = None
-    disconnect: Annotated[str, "name of a stream in `subscribe` that the client disconnects"] = ""
-    save: Annotated[
-        dict[str, str],
-        "save parts of the answer to `call` for later steps: {order: id} saves the field `id`,"
-        " which later steps use as ${order}",
-    ] = {}
+    disconnect: str = ""
+    """name of a stream in `subscribe` that the client disconnects"""
+    save: dict[str, str] = {}
+    """save parts of the answer to `call` for later steps: {order: id} saves the field `id`, which
+    later steps use as ${order}"""
     expect: Expect | None = None
     where: Annotated[str, PLACE] = ""

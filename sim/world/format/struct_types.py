@@ -6,7 +6,11 @@ The value type of a field is the one in its Annotated, or else follows from its 
 
 from __future__ import annotations
 
+import ast
+import inspect
+import sys
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import PurePath
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -272,9 +276,9 @@ class StructType(ValueType):
 
     def definition(self) -> Schema:
         """The definition that the reference of `schema` refers to."""
-        properties = {}
+        properties, docs = {}, field_docs(self.kind)
         for key, value_type in self.keys.items():
-            doc = _field_doc(self._hints[key]) or _doc_of(value_type)
+            doc = docs.get(self._attributes[key]) or _doc_of(value_type)
             properties[key] = value_type.schema() | ({"description": doc} if doc else {})
         for alias, key in self.aliases.items():
             properties[alias] = properties[key] | {"description": f"the same as `{key}`"}
@@ -301,10 +305,19 @@ def key_of(attribute: str) -> str:
     return attribute.removesuffix("_")
 
 
+_BY_NAME: dict[str, StructType] = {}
+
+
 @cache
 def record(kind: type[Struct]) -> StructType:
     """The value type of a Struct. Calls with the same Struct return the same object."""
-    return StructType(kind)
+    value_type = _BY_NAME[kind.__name__] = StructType(kind)
+    return value_type
+
+
+def record_called(name: str) -> StructType:
+    """The value type of a Struct that a schema refers to."""
+    return _BY_NAME[name]
 
 
 def one_or_more(kind: type[Struct]) -> OneOrMore:
@@ -347,7 +360,27 @@ def _doc_of(value_type: ValueType) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
-def _field_doc(hint: Any) -> str:
-    """Description of a field: the text in its Annotated."""
-    metadata = getattr(hint, "__metadata__", ())
-    return next((extra for extra in metadata if isinstance(extra, str)), "")
+def field_docs(kind: type[Struct]) -> dict[str, str]:
+    """The descriptions of a Struct's fields: the string below each, as in its source."""
+    docs: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        if issubclass(base, Struct) and base is not Struct:
+            docs |= _docs_of_classes(base.__module__).get(base.__name__, {})
+    return docs
+
+
+@cache
+def _docs_of_classes(module: str) -> dict[str, dict[str, str]]:
+    """The strings below the fields of a module's classes, by class and field."""
+    docs: dict[str, dict[str, str]] = {}
+    for node in ast.parse(inspect.getsource(sys.modules[module])).body:
+        if isinstance(node, ast.ClassDef):
+            own = docs[node.name] = {}
+            for field, below in pairwise(node.body):
+                match field, below:
+                    case (
+                        ast.AnnAssign(target=ast.Name(id=name)),
+                        ast.Expr(value=ast.Constant(value=str(text))),
+                    ):
+                        own[name] = " ".join(text.split())
+    return docs

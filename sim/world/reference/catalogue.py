@@ -20,8 +20,8 @@ from sim.contract.messages.gateway_v1 import Event, Market
 from sim.core.model.reference_data import EVENT_FIELDS, MARKET_FIELDS, Flags, MarketRow
 from sim.core.recurring.markets import Slot
 from sim.kernel.indexes.ordered_index import MISSING, KeyIndex
-from sim.world.reference.event_texts import event_texts
 from sim.world.reference.generated_games import GeneratedGames
+from sim.world.reference.market_pair import event_texts
 from sim.world.reference.recurring_markets import RecurringEvents
 
 _EVENT_FIELDS = {**EVENT_FIELDS, "eventdate": "event_date"}  # the date is used by filters only
@@ -63,13 +63,13 @@ class WorldCatalogue:
         slots = [_NO_EVENT] * recurring
         before, after = reference.events[: reference.base], reference.events[reference.base :]
         self.events = [*before, *generated, *slots, *after]
-        self.dormant_events = range(len(before), len(before) + len(generated))
-        self._slots = range(self.dormant_events.stop, self.dormant_events.stop + recurring)
+        self._generated = range(len(before), len(before) + len(generated))
+        self._slots = range(self._generated.stop, self._generated.stop + recurring)
         self._event_positions = {event.slug: position for position, event in enumerate(self.events)}
         self._place_markets(reference.markets, reference.base_markets)
         self._examples = list(range(len(self.events)))
         alike = {kind: self._event_positions[slug] for kind, slug in games.examples.items()}
-        for position, slug, kind in zip(self.dormant_events, games.slugs, games.kinds, strict=True):
+        for position, slug, kind in zip(self._generated, games.slugs, games.kinds, strict=True):
             if slug not in reference.changed:
                 self._examples[position] = alike[kind]
         self._shown: list[tuple[int, int]] = []
@@ -82,7 +82,7 @@ class WorldCatalogue:
         self._markets: list[Sequence[int]] = [()] * len(self.events)
         self._add_rows(self._rows_of(listed[:base]))
         first = len(self.rows)
-        self._add_rows(zip(self.dormant_events, self._games.rows, strict=True))
+        self._add_rows(zip(self._generated, self._games.rows, strict=True))
         self.dormant_markets = range(first, len(self.rows))
         self._add_rows((event, [_NO_ROW]) for event in self._slots)
         self._add_rows(self._rows_of(listed[base:]))
@@ -213,10 +213,10 @@ class WorldCatalogue:
         Words are in lower case. There are few events that are not generated, so they are read.
         """
         holding, titled = bytearray(len(self.events)), bytearray(len(self.events))
-        dormant = slice(self.dormant_events.start, self.dormant_events.stop)
+        dormant = slice(self._generated.start, self._generated.stop)
         holding[dormant], titled[dormant] = self._games.search(tuple(words))
         for position, event in enumerate(self.events):
-            if position not in self.dormant_events or event.slug in self._reference.changed:
+            if position not in self._generated or event.slug in self._reference.changed:
                 text, title = "\n".join(event_texts(event)).lower(), event.title.lower()
                 holding[position] = all(word in text for word in words)
                 titled[position] = all(word in title for word in words)

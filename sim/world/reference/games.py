@@ -1,6 +1,6 @@
 """One game: its event, and each of its markets as an instrument and as a gateway message.
 
-The teams and market sets of a game come from the rows of the default world (`default_games.py`) or
+The teams and market sets of a game come from the rows of the default world (`slate.py`) or
 from the plan of a season (`season_plan.py`). The terms of a market follow from its symbol: two
 markets of one product and type may have different ticks and scales (§2.6).
 """

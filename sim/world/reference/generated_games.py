@@ -30,18 +30,21 @@ from operator import mod
 from msgspec.structs import replace
 
 from sim.contract.messages.gateway_v1 import Event, Market, Team
-from sim.core.model.dormant import DormantState
-from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.core.model.reference_data import MarketDates, MarketRow
 from sim.kernel.indexes.ordered_index import both
 from sim.kernel.indexes.text_index import TextIndex
 from sim.kernel.instants import Instant, Span
-from sim.world.reference.event_texts import event_texts
 from sim.world.reference.game_clock import duration
-from sim.world.reference.games import FIRST_GAME, ScheduledGame, game_event, game_markets, terms_of
+from sim.world.reference.games import FIRST_GAME, ScheduledGame, game_event, game_markets
 from sim.world.reference.leagues import Leagues
-from sim.world.reference.market_pair import SORT_ORDERS, Facts, market_of, with_metadata
+from sim.world.reference.market_pair import (
+    SORT_ORDERS,
+    Facts,
+    event_texts,
+    market_of,
+    with_metadata,
+)
 from sim.world.reference.market_templates import era_of, filled, ordered
 from sim.world.reference.season_plan import plan
 
@@ -220,16 +223,6 @@ class GeneratedGames:
         """Yield every symbol, in order of listing."""
         for slug in self.slugs:
             yield from self.symbols_of(slug)
-
-    def states(self, now: Instant) -> Iterator[DormantState]:
-        """Yield the state of each instrument by its dates, in listing order."""
-        for game in self._plan.values():
-            state = game.dates.state(now)
-            if state is InstrumentState.OPEN and now >= self._planned_end(game):
-                state = InstrumentState.CLOSED
-            for symbol, template in zip(game.symbols, game.templates, strict=True):
-                price_scale, _, qty_scale, _ = terms_of(symbol, self._now, cents=template.cents)
-                yield DormantState(symbol, state, price_scale, qty_scale)
 
     def of_event(self, event: str) -> Iterable[Instrument]:
         """Return the instruments of an event, in order of listing."""

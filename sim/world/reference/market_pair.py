@@ -7,6 +7,7 @@ date: sports instruments name home, away and tournament only if created after 20
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -231,3 +232,13 @@ def eastern_day(at: Instant) -> str:
 def _day_of_hour(hour: int) -> str:
     # A day does not begin within an hour, so the games of an hour can share the result.
     return to_datetime(hour * HOUR, EASTERN).strftime("%Y-%m-%d")
+
+
+def event_texts(event: Event) -> Iterator[str]:
+    """Yield the texts of an event and of its markets."""
+    yield from (event.title, event.slug, event.subtitle, event.description)
+    yield from (event.category, event.subcategory)
+    for team in event.teams:
+        yield from (team.name, team.abbreviation)
+    for market in event.markets:
+        yield from (market.question, market.slug)

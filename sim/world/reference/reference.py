@@ -145,10 +145,6 @@ class Reference(Leagues):
         """Return the dates of the markets of a generated event, or None for any other event."""
         return self.generated.dates(slug)
 
-    def is_changed(self, slug: str) -> bool:
-        """Return whether something was added to a generated event."""
-        return slug in self.changed
-
     def is_reported_game(self, slug: str) -> bool:
         """Return whether an event is a game that was added to those of the default world."""
         return any(event.slug == slug and event.game_id for event in self.events[self.base :])

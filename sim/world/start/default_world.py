@@ -22,14 +22,13 @@ from sim.world.format.struct_types import record
 from sim.world.format.world_entries import AssetEntry, BookEntry
 from sim.world.format.yaml_tree import tree_of
 from sim.world.reference.dated_names import WRITTEN_FOR
-from sim.world.reference.default_games import add_game
-from sim.world.reference.futures import add_future, add_topic
 from sim.world.reference.games import mid_of
 from sim.world.reference.generated_games import GeneratedGames
 from sim.world.reference.incentive_programs import programs
 from sim.world.reference.leagues import fixture
 from sim.world.reference.recurring_markets import RecurringEvents
 from sim.world.reference.reference import Reference
+from sim.world.reference.slate import add_future, add_game, add_topic
 
 DEFAULT_START: Instant = WRITTEN_FOR
 _WEEK = 7 * DAY

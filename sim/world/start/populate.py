@@ -4,7 +4,7 @@ games, resting orders.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
@@ -14,17 +14,17 @@ from sim.core.exchange import Exchange
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.funding_records import FundingType
 from sim.core.model.games import Game
+from sim.core.model.refusals import InvalidRequest
 from sim.core.service import presets
+from sim.kernel.instants import Instant, parse_span
 from sim.world.format.fees_entries import fee_rows, rebate_steps
-from sim.world.format.world_entries import BookEntry
-from sim.world.start.event_overrides import FACTS
-from sim.world.start.maintenance_windows import add_maintenance
+from sim.world.format.world_entries import BookEntry, MaintenanceEntry
 from sim.world.start.orders import book_commands, order_command
+from sim.world.start.world import FACTS, World
 
 if TYPE_CHECKING:
     from sim.world.format.scenario import Scenario
     from sim.world.start.accounts import OpeningParties
-    from sim.world.start.world import World
 
 
 def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
@@ -144,3 +144,28 @@ def quote(exchange: Exchange, world: World, book: BookEntry) -> None:
     user = world.parties.require_user(book.as_)
     for command in book_commands(instrument, user, book):
         exchange.trading.order_service.enter(command)
+
+
+class AddedWindow(NamedTuple):
+    """A window that was added: its name, beginning and end."""
+
+    name: str
+    begins: Instant
+    ends: Instant
+
+
+def add_maintenance(exchange: Exchange, entry: MaintenanceEntry) -> AddedWindow:
+    """Add a one-off window. Without `begins` it begins at once, without a warning (rule W9)."""
+    maintenance = exchange.maintenance
+    begins = exchange.now if entry.begins is None else entry.begins
+    if isinstance(begins, str):
+        begins = exchange.now + parse_span(begins)
+    ends = begins + entry.length
+    try:
+        if entry.begins is None:
+            name = maintenance.pause(entry.length)
+        else:
+            name = maintenance.add(begins, ends, lead=entry.lead)
+    except ValueError as error:
+        raise InvalidRequest(str(error), rule="T1") from error
+    return AddedWindow(name, begins, ends)

@@ -7,10 +7,14 @@ Additions of one simulation go into its own lists (`Reference.fork`), so worlds 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from sim.contract.messages.gateway_v1 import Event
 from sim.core.identity.firms import SANDBOX
 from sim.core.incentives.incentives import Period, Reward
 from sim.core.market_data.assets import Asset
@@ -23,11 +27,14 @@ from sim.world.format.recurring_entries import WindowsEntry
 from sim.world.format.world_entries import (
     AssetEntry,
     BookEntry,
+    EventEntry,
     IncentiveEntry,
     InstrumentEntry,
     OrderEntry,
+    PeriodEntry,
 )
-from sim.world.reference.market_pair import Facts, PairSide, new_event
+from sim.world.reference.games import FIRST_GAME
+from sim.world.reference.market_pair import Facts, PairSide, eastern_day, new_event
 from sim.world.reference.recurring_markets import RecurringEvents
 from sim.world.reference.reference import Reference
 from sim.world.reference.results import Results
@@ -40,41 +47,37 @@ from sim.world.start.default_world import (
     default_world,
     generated_games,
 )
-from sim.world.start.event_overrides import change_events
 
 if TYPE_CHECKING:
     from sim.world.format.scenario import Scenario, WorldSection
 
 _UNPRICED = "0.5"
+# keys that only a game can have
+FACTS = ("home_score", "away_score", "period", "live", "ended")
 
 
+@dataclass(eq=False)
 class World:
     """Everything that exists at the start, and the reference data of the gateway."""
 
-    def __init__(
-        self,
-        *,
-        parties: OpeningParties,
-        reference: Reference,
-        instruments: tuple[Instrument, ...],
-        assets: tuple[Asset, ...],
-        periods: tuple[Period, ...],
-        rewards: tuple[Reward, ...],
-        books: tuple[BookEntry, ...],
-        orders: tuple[OrderEntry, ...],
-        now: Instant,
-    ) -> None:
-        self.parties = parties
-        self.reference = reference
-        self.dormant: DormantInstruments = reference.generated
-        self.results = Results(reference, instruments, now)
-        self.instruments = instruments
-        self._terms = {terms.symbol: terms for terms in instruments}
-        self.assets = assets
-        self.periods = periods
-        self.rewards = rewards
-        self.books = books
-        self.orders = orders
+    parties: OpeningParties
+    reference: Reference
+    instruments: tuple[Instrument, ...]
+    assets: tuple[Asset, ...]
+    periods: tuple[Period, ...]
+    rewards: tuple[Reward, ...]
+    books: tuple[BookEntry, ...]
+    orders: tuple[OrderEntry, ...]
+    results: Results
+
+    @property
+    def dormant(self) -> DormantInstruments:
+        """The instruments that are created on first access."""
+        return self.reference.generated
+
+    @cached_property
+    def _terms(self) -> dict[str, Instrument]:
+        return {terms.symbol: terms for terms in self.instruments}
 
     def has(self, symbol: str) -> bool:
         """Return whether an instrument exists at the start, or will be listed later."""
@@ -140,6 +143,56 @@ def add_by_hand(
     return reference.list_market(structs.replace(instrument, event=slug), facts, event, now)
 
 
+# ---- events of the gateway (§2.11); `populate.py` reports the state of their games
+
+
+def change_events(reference: Reference, entries: Iterable[EventEntry], now: Instant) -> None:
+    """Add and change events, before the instruments that belong to them are listed.
+
+    ValueError for a league that does not exist.
+    """
+    for entry in entries:
+        existing = reference.event_named(entry.slug)
+        if existing is None:
+            number, slug = reference.next_event_id(), entry.slug
+            event = new_event(now, [], id=number, slug=slug, title=slug, category="other")
+            reference.add_event(event)
+        elif _changes(entry):
+            event = reference.own(existing)
+        else:
+            continue
+        _apply(reference, event, entry)
+
+
+def _changes(entry: EventEntry) -> bool:
+    """Return whether an entry changes more than the state of a game and the ids of partners."""
+    fields = (entry.title, entry.description, entry.category, entry.league, entry.start, entry.end)
+    return any(value is not None for value in fields)
+
+
+def _apply(reference: Reference, event: Event, entry: EventEntry) -> None:
+    if entry.league is not None:
+        league = reference.league_by_slug.get(entry.league)
+        if league is None:
+            raise ValueError(f"there is no league {entry.league!r}")
+        series = reference.series_of(league)
+        event.category, event.subcategory, event.image = "sports", league.slug, league.image
+        event.series_slug = series.slug if series is not None else ""
+        event.tags = reference.tags_of("sports", reference.sport_of(league).slug, league.slug)
+        event.primary_tag = event.tags[-1] if event.tags else None
+    if not event.game_id and (
+        entry.league is not None or any(getattr(entry, name) is not None for name in FACTS)
+    ):
+        event.game_id, event.period = str(FIRST_GAME + event.id), "NS"
+    for name in ("title", "description", "category"):
+        if (text := getattr(entry, name)) is not None:
+            setattr(event, name, text)
+    if entry.start is not None:
+        event.start_time, event.event_date = entry.start, eastern_day(entry.start)
+    if entry.end is not None:
+        event.end_date = entry.end
+
+
 # ---- building a world
 
 
@@ -171,7 +224,7 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
         rewards=(*(default.rewards if default else ()), *rewards),
         books=_books(default, section),
         orders=section.orders,
-        now=now,
+        results=Results(reference, instruments, now),
     )
 
 
@@ -269,36 +322,24 @@ def asset_of(entry: AssetEntry) -> Asset:
 
 
 def _incentives(section: WorldSection) -> tuple[list[Period], list[Reward]]:
-    periods, rewards = [], []
-    for entry in section.incentives:
-        periods += [_period(entry, number) for number in range(len(entry.periods))]
-        rewards += [
-            Reward(
-                account=reward.account,
-                symbol=entry.symbol,
-                date=reward.date,
-                amount=scaled(reward.reward, CASH_SCALE),
-                program_type=reward.program_type,
-                status=reward.status,
-            )
-            for reward in entry.rewards
-        ]
+    periods = [_period(entry, period) for entry in section.incentives for period in entry.periods]
+    rewards = [
+        Reward(
+            account=reward.account,
+            symbol=entry.symbol,
+            date=reward.date,
+            amount=scaled(reward.reward, CASH_SCALE),
+            program_type=reward.program_type,
+            status=reward.status,
+        )
+        for entry in section.incentives
+        for reward in entry.rewards
+    ]
     return periods, rewards
 
 
-def _period(entry: IncentiveEntry, number: int) -> Period:
-    period = entry.periods[number]
-    return Period(
-        program_id=period.program_id,
-        symbol=entry.symbol,
-        start=period.start,
-        end=period.end,
-        created=period.created if period.created is not None else period.start,
-        reward_pool=scaled(period.reward_pool, CASH_SCALE),
-        program_type=period.program_type,
-        period=period.period,
-        discount_factor=period.discount_factor,
-        target_size=period.target_size,
-        max_spread=period.max_spread,
-        min_taker_notional=period.min_taker_notional,
-    )
+def _period(program: IncentiveEntry, entry: PeriodEntry) -> Period:
+    terms = structs.asdict(entry)
+    terms["reward_pool"] = scaled(entry.reward_pool, CASH_SCALE)
+    terms["created"] = entry.start if entry.created is None else entry.created
+    return Period(symbol=program.symbol, **terms)

@@ -6,11 +6,11 @@ from collections import defaultdict
 from decimal import Decimal
 from itertools import pairwise
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from sim.evidence.witness.check import WitnessCheck
 from sim.evidence.witness.facts import Number, ReportedBook, ReportedLevel, ReportedOrder
-from sim.evidence.witness.observation import ClientObservation, ObservedStream, Seen
+from sim.evidence.witness.observation import ClientObservation, Seen
 
 _OPEN = ("INSTRUMENT_STATE_OPEN", "MARKET_STATE_OPEN")
 
@@ -60,23 +60,18 @@ class BooksInOrder(WitnessCheck):
     name = "books in order"
     depends_on = "§6.2: every change sends the whole book, in order"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._last: dict[tuple[int, str, str], tuple[str, int]] = {}
-
     def book(self, fact: ReportedBook, observed: ClientObservation) -> None:
         stream = observed.stream
         if stream is None or not fact.at:
             return
         key = stream.number, observed.request.get("requestId", ""), fact.symbol
-        before = self._last.get(key)
-        self._last[key] = fact.at, observed.n
+        before, line = self.previous(key, fact.at, observed.n)
         if before is None:
             return
         self.applied += 1
-        if fact.at < before[0]:
-            text = f"the book of {fact.symbol} at {fact.at}Z came after the book at {before[0]}Z"
-            self.contradict_on(stream, text, [before[1], observed.n])
+        if fact.at < before:
+            text = f"the book of {fact.symbol} at {fact.at}Z came after the book at {before}Z"
+            self.contradict(text, [line, observed.n], stream)
 
 
 class _Between(Struct):
@@ -85,7 +80,7 @@ class _Between(Struct):
     book: ReportedBook | None = None
     line: int = 0
     ended: Seen = None
-    answers: list[tuple[ReportedBook, int, Seen]] = field(default_factory=list)
+    answers: list[tuple[ReportedBook, int, Seen]] = []
 
 
 class BookBetween(WitnessCheck):
@@ -101,16 +96,14 @@ class BookBetween(WitnessCheck):
 
     def __init__(self) -> None:
         super().__init__()
-        self._streams: dict[tuple[str, str], dict[int, tuple[ObservedStream, _Between]]] = (
-            defaultdict(dict)
-        )
+        self._streams: dict[tuple[str, str], dict[int, _Between]] = defaultdict(dict)
 
     def book(self, fact: ReportedBook, observed: ClientObservation) -> None:
         streams = self._streams[fact.dialect, fact.symbol]
         stream = observed.stream
         if stream is None:
             if not observed.operation.cache:
-                for _, between in streams.values():
+                for between in streams.values():
                     if between.book is not None and observed.began > between.ended:
                         between.answers.append((fact, observed.n, observed.ended))
             return
@@ -118,28 +111,18 @@ class BookBetween(WitnessCheck):
         merged = request.get("responsesDebounced") or request.get("slowConsumerSkipToHead")
         if merged or request.get("unaggregated") or fact.book_hidden:
             return
-        _, between = streams.setdefault(stream.number, (stream, _Between()))
+        between = streams.setdefault(stream.number, _Between())
         before = between.book
         if before is not None and _same(before, fact):
             for answer, line, ended in between.answers:
                 if ended < observed.began and answer.at <= fact.at:
-                    self._judge(stream, before, between.line, answer, line, observed.n)
+                    self.applied += 1
+                    if not _same(before, answer):
+                        text = "differs from the equal frames before and after it"
+                        lines = [between.line, line, observed.n]
+                        self.contradict(f"the book of {before.symbol} {text}", lines, stream)
         between.book, between.line, between.ended = fact, observed.n, observed.ended
         between.answers.clear()
-
-    def _judge(
-        self,
-        stream: ObservedStream,
-        frame: ReportedBook,
-        first: int,
-        answer: ReportedBook,
-        line: int,
-        second: int,
-    ) -> None:
-        self.applied += 1
-        if not _same(frame, answer):
-            text = f"the book of {frame.symbol} differs from the equal frames before and after it"
-            self.contradict_on(stream, text, [first, line, second])
 
 
 def _same(book: ReportedBook, other: ReportedBook) -> bool:

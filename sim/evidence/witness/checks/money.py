@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from itertools import accumulate, pairwise
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sim.evidence.witness.check import WitnessCheck
@@ -146,25 +146,18 @@ class HoldingChain(WitnessCheck):
     name = "position ledger"
     depends_on = "§4.3: an entry shows the position right after it"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._entries: dict[str, tuple[HoldingChange, int]] = {}
-        self._last: dict[tuple[str, str, int], tuple[HoldingChange, int]] = {}
-
     def holding(self, fact: HoldingChange, observed: ClientObservation) -> None:
-        earlier = self._entries.setdefault(fact.id, (fact, observed.n))
-        if earlier[0] != fact:
+        earlier, line = self.first(fact.id, fact, observed.n)
+        if earlier != fact:
             text = f"entry {fact.id} of the position ledger has two different contents"
-            self.contradict(text, [earlier[1], observed.n])
-        key = fact.account, fact.symbol, observed.n
-        before = self._last.get(key)
-        self._last[key] = fact, observed.n
-        if before is None or observed.request.get("newestFirst") or before[0].at == fact.at:
+            self.contradict(text, [line, observed.n])
+        before, _ = self.previous((fact.account, fact.symbol, observed.n), fact, observed.n)
+        if before is None or observed.request.get("newestFirst") or before.at == fact.at:
             return
         self.applied += 1
-        if before[0].net_position + fact.quantity_change != fact.net_position:
+        if before.net_position + fact.quantity_change != fact.net_position:
             self.contradict(
-                f"entry {fact.id}: the position in {fact.symbol} was {before[0].net_position}, "
+                f"entry {fact.id}: the position in {fact.symbol} was {before.net_position}, "
                 f"changed by {fact.quantity_change}, and is now {fact.net_position}",
                 [observed.n],
             )
@@ -185,17 +178,15 @@ class CashChain(WitnessCheck):
 
     def __init__(self) -> None:
         super().__init__()
-        self._entries: dict[str, tuple[CashChange, int]] = {}
         self._reported: dict[int, set[str]] = defaultdict(set)  # by stream
-        self._last: dict[tuple[str, str, int], tuple[CashChange, int]] = {}
 
     def cash(self, fact: CashChange, observed: ClientObservation) -> None:
         if fact.id:
-            earlier = self._entries.setdefault(f"{fact.dialect} {fact.id}", (fact, observed.n))
-            self.applied += earlier[1] != observed.n
-            if earlier[0] != fact and _content(earlier[0]) != _content(fact):
+            earlier, line = self.first((fact.dialect, fact.id), fact, observed.n)
+            self.applied += line != observed.n
+            if earlier != fact and _content(earlier) != _content(fact):
                 text = f"entry {fact.id} of the balance ledger has two different contents"
-                self.contradict(text, [earlier[1], observed.n])
+                self.contradict(text, [line, observed.n])
         if any(observed.request.get(name) for name in self._NARROWING):
             self.cannot_tell += 1
             return
@@ -206,22 +197,14 @@ class CashChain(WitnessCheck):
             self._reported[stream.number].add(fact.id)
         # each answer is a chain of its own, and so is each stream
         chain = stream.number if stream is not None else -observed.n
-        key = fact.account, fact.currency, chain
-        before = self._last.get(key)
-        self._last[key] = fact, observed.n
-        if before is None or before[0].id == fact.id:
+        before, line = self.previous((fact.account, fact.currency, chain), fact, observed.n)
+        if before is None or before.id == fact.id:
             return
         self.applied += 1
-        if before[0].after_balance != fact.before_balance:
+        if before.after_balance != fact.before_balance:
             next_ = f"the next entry starts from {fact.before_balance}"
-            text, lines = (
-                f"balance was {before[0].after_balance}, but {next_}",
-                [before[1], observed.n],
-            )
-            if stream is None:
-                self.contradict(text, lines)
-            else:
-                self.contradict_on(stream, text, lines)
+            text = f"balance was {before.after_balance}, but {next_}"
+            self.contradict(text, [line, observed.n], stream)
 
 
 class _Page(Struct):
@@ -232,7 +215,7 @@ class _Page(Struct):
     line: int
     account: str
     complete: bool
-    paid: dict[str, str] = field(default_factory=dict)
+    paid: dict[str, str] = {}
     last: str = ""
 
 

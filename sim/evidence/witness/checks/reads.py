@@ -63,17 +63,12 @@ class StatesGoOn(WitnessCheck):
     _LAST = {"EXPIRED": 1, "TERMINATED": 2}
 
     def instrument(self, fact: ReportedInstrument, observed: ClientObservation) -> None:
-        stream = observed.stream
-        if stream is not None and stream.disturbed:
+        if observed.on_disturbed_stream:
             self.cannot_tell += 1
             return
-        number = stream.number if stream is not None else 0
-        key = (observed.client, observed.operation.name, number, fact.symbol)
+        key = observed.client, observed.operation.name, observed.stream_number, fact.symbol
         state = fact.state.removeprefix("INSTRUMENT_STATE_")
-        before = self.state_before(key, state, observed)
-        if before is not None and self._LAST.get(state, 0) < self._LAST.get(before[0], 0):
-            text = f"{fact.symbol} was {before[0]} and later {state}"
-            self.contradict(text, [before[1], observed.n])
+        self.goes_on(fact.symbol, key, state, self._LAST, observed)
 
 
 class KeysMeanOne(WitnessCheck):

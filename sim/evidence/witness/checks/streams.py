@@ -18,6 +18,7 @@ _RETAIL_ORDERS = "SUBSCRIPTION_TYPE_ORDER"
 class _ReportedExecutions(Struct):
     """Executions that a stream reported: by order, instants by id; and the latest of all."""
 
+    stream: ObservedStream
     orders: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     latest: str = ""
     line: int = 0
@@ -39,7 +40,7 @@ class NothingMissed(WitnessCheck):
     def __init__(self) -> None:
         super().__init__()
         self._known: dict[str, dict[str, tuple[str, int]]] = defaultdict(dict)
-        self._streams: dict[int, tuple[ObservedStream, _ReportedExecutions]] = {}
+        self._streams: dict[int, _ReportedExecutions] = {}
 
     def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         order = f"{fact.order.dialect} {fact.order.id}"
@@ -47,36 +48,30 @@ class NothingMissed(WitnessCheck):
         stream = observed.stream
         if stream is None or not _is_complete(stream, observed):
             return
-        _, reported = self._streams.setdefault(stream.number, (stream, _ReportedExecutions()))
+        reported = self._streams.setdefault(stream.number, _ReportedExecutions(stream))
         reported.orders[order][fact.id] = fact.at
         if fact.at > reported.latest:
             reported.latest, reported.line = fact.at, observed.n
 
     def finish(self) -> None:
-        for stream, reported in self._streams.values():
-            if stream.disturbed:
+        for reported in self._streams.values():
+            if reported.stream.disturbed:
                 self.cannot_tell += len(reported.orders)
                 continue
             for order, executions in reported.orders.items():
-                self._judge(stream, reported, order, executions)
+                self._judge(reported, order, executions)
 
-    def _judge(
-        self,
-        stream: ObservedStream,
-        reported: _ReportedExecutions,
-        order: str,
-        executions: dict[str, str],
-    ) -> None:
+    def _judge(self, reported: _ReportedExecutions, order: str, executions: dict[str, str]) -> None:
         first = min(executions.values())
         for name, (at, line) in self._known[order].items():
             if not first < at < reported.latest:
                 continue
             self.applied += 1
             if name not in executions:
+                rpc, number = reported.stream.operation.rpc, order.rpartition(" ")[2]
                 self.contradict(
-                    f"stream {stream.operation.rpc} reported order {order.rpartition(' ')[2]} at "
-                    f"{first}Z and other executions until {reported.latest}Z, but missed execution "
-                    f"{name} at {at}Z",
+                    f"stream {rpc} reported order {number} at {first}Z and other executions until "
+                    f"{reported.latest}Z, but missed execution {name} at {at}Z",
                     [line, reported.line],
                 )
 

@@ -18,7 +18,6 @@ class OneTrade(WitnessCheck):
 
     def __init__(self) -> None:
         super().__init__()
-        self._terms: dict[tuple[str, str], tuple[tuple[Number, Number, str], int]] = {}
         self._sides: dict[tuple[str, str, bool], tuple[str, str, int]] = {}
 
     def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
@@ -26,7 +25,7 @@ class OneTrade(WitnessCheck):
             return
         key = fact.order.dialect, fact.trade_id
         terms = fact.last_px, fact.last_shares, fact.order.symbol
-        first, line = self._terms.setdefault(key, (terms, observed.n))
+        first, line = self.first(key, terms, observed.n)
         self.applied += (first, line) != (terms, observed.n)
         if first != terms and not fact.leg_prices:
             text = f"trade {fact.trade_id} is shown as {_terms(first)} and as {_terms(terms)}"
@@ -60,22 +59,13 @@ class TradeStates(WitnessCheck):
     _LATER = {"TRADE_STATE_NEW": 0, "TRADE_STATE_CLEARED": 1, "TRADE_STATE_BUSTED": 2}
 
     def trade(self, fact: ReportedTrade, observed: ClientObservation) -> None:
-        rank = self._LATER.get(fact.state)
-        if rank is None or not fact.id:
+        asked = observed.request if observed.stream is not None else {}
+        replays = asked.get("resumeToken") or asked.get("resumeTime")
+        if fact.state not in self._LATER or not fact.id or observed.on_disturbed_stream or replays:
             self.cannot_tell += 1
             return
-        if observed.stream is not None and (observed.stream.disturbed or _replays(observed)):
-            self.cannot_tell += 1
-            return
-        number = observed.stream.number if observed.stream is not None else 0
-        before = self.state_before((fact.dialect, number, fact.id), fact.state, observed)
-        if before is not None and self._LATER[before[0]] > rank:
-            text = f"trade {fact.id} was {before[0]} and later {fact.state}"
-            self.contradict(text, [before[1], observed.n])
-
-
-def _replays(observed: ClientObservation) -> bool:
-    return bool(observed.request.get("resumeToken") or observed.request.get("resumeTime"))
+        key = fact.dialect, observed.stream_number, fact.id
+        self.goes_on(f"trade {fact.id}", key, fact.state, self._LATER, observed)
 
 
 def _terms(terms: tuple[Number, Number, str]) -> str:

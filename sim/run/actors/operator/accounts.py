@@ -18,6 +18,7 @@ from sim.core.model.funding_records import (
 from sim.core.model.quantities import CASH_SCALE, CENT, Cash, cash_text
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
 from sim.core.model.why import Why
+from sim.run.actors.operator.action import operator_action
 from sim.run.actors.operator.answers import Answer, case_answer, funding_answer
 from sim.run.engine.engine import Engine
 from sim.world.format.steps import FundingStep, FundStep, KycStep
@@ -34,6 +35,7 @@ _BOOKED_AS = {
 }
 
 
+@operator_action("account.fund", "POST /accounts/{account*}/fund", step="fund")
 def fund(engine: Engine, entry: FundStep) -> Answer:
     """Pay dollars into an account, or with a negative amount out of it (§8).
 
@@ -76,6 +78,7 @@ def _with_balance(exchange: Exchange, transaction: FundingTransaction) -> Answer
     return {**funding_answer(transaction), "balance": cash_text(balance)}
 
 
+@operator_action("funding.decide", "POST /funding/{transaction}")
 def decide_funding(engine: Engine, entry: FundingStep) -> Answer:
     """Complete, cancel or refund a transaction through a funding source."""
     funding = engine.exchange.funding
@@ -106,6 +109,8 @@ def _cents(text: str) -> Cash:
     return amount
 
 
+@operator_action("kyc.document", "POST /kyc/{external_id}/document", step="kyc")
+@operator_action("kyc.decide", "POST /kyc/{external_id}/decision", step="kyc")
 def decide_verification(engine: Engine, entry: KycStep) -> Answer:
     """Decide a verification, or report the result of a document upload."""
     kyc = engine.exchange.kyc

@@ -5,7 +5,7 @@ An operator action changes a running exchange from outside the market: it change
 instrument, injects a fault, decides a verification. Testers use a call of the control plane,
 scenarios a key of a step. Both provide the same entry, so both are read and refused alike.
 
-`actions.py` has the table of all actions. Everything else derives from it: the dispatch of steps
+`actions.py` collects all actions. Everything else derives from them: the dispatch of steps
 (`script/runner.py`), the routes of the control plane, the conversion of a journal to a scenario,
 and the reference of the control plane. `check_actions` and `check_steps` run when the modules are
 imported, so an invalid row is an error before anything starts.
@@ -16,8 +16,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
-from types import NoneType, UnionType
-from typing import Any, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
+from types import ModuleType, NoneType, UnionType
+from typing import Any, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 
@@ -60,7 +60,7 @@ class ControlRoute(NamedTuple):
 
 
 class Action(NamedTuple):
-    """One row of the table of actions.
+    """An action, as `operator_action` declares it.
 
     `perform` returns an answer, or the effects of the action on streams. `call` is its
     `ControlRoute`, if the control plane has it. `step` is the key of a scenario's step; its value
@@ -128,8 +128,30 @@ class Action(NamedTuple):
         return written
 
 
+_DECLARED: dict[str, list[Action]] = {}
+P = TypeVar("P", bound=Callable[..., Answer | list[Effect]])
+
+
+def operator_action(name: str, call: str = "", *, step: str = "") -> Callable[[P], P]:
+    """Declare a function of an engine and an entry as the operator's action of a name."""
+
+    def declare(perform: P) -> P:
+        entry = get_type_hints(perform)["entry"]
+        _DECLARED.setdefault(perform.__module__, []).append(
+            Action(name, entry, perform, call, step)
+        )
+        return perform
+
+    return declare
+
+
+def actions_of(module: ModuleType) -> list[Action]:
+    """The actions that a module declares, in order."""
+    return _DECLARED[module.__name__]
+
+
 class ActionTableError(Exception):
-    """An invalid row of the table of actions, or a key of a step without an action."""
+    """An invalid action, or a key of a step without an action."""
 
 
 def check_actions(actions: Iterable[Action]) -> dict[str, Action]:

@@ -9,9 +9,10 @@ from msgspec.structs import asdict
 
 from sim.core.model.games import Goal
 from sim.core.model.refusals import InvalidRequest, NotFound
+from sim.run.actors.operator.action import operator_action
 from sim.run.actors.operator.answers import Answer
+from sim.run.actors.participants.fair_prices import UNIT
 from sim.run.actors.participants.participants import participants_of
-from sim.run.actors.participants.recurring_fair_price import UNIT
 from sim.run.engine.engine import Engine
 from sim.world.format.steps import EventStep, FairPriceStep, ParticipantStep, PriceStep
 from sim.world.start.orders import in_units
@@ -19,6 +20,7 @@ from sim.world.start.orders import in_units
 _SCALARS = ("home_score", "away_score", "period", "elapsed", "live", "ended", "advances", "result")
 
 
+@operator_action("price.tick", "POST /prices/{asset}", step="price")
 def tick(engine: Engine, entry: PriceStep) -> Answer:
     """Publish an index tick of an asset now. An unknown asset is created."""
     exchange = engine.exchange
@@ -29,6 +31,7 @@ def tick(engine: Engine, entry: PriceStep) -> Answer:
     return {}
 
 
+@operator_action("fair_price.set", "POST /fair-prices/{symbol}", step="fair_price")
 def set_fair_price(engine: Engine, entry: FairPriceStep) -> Answer:
     """Set the fair price of an instrument."""
     price = in_units(entry.price, UNIT, "price")
@@ -40,12 +43,14 @@ def set_fair_price(engine: Engine, entry: FairPriceStep) -> Answer:
     return {}
 
 
+@operator_action("participant.switch", "PUT /participants/{name}", step="participant")
 def switch_participant(engine: Engine, entry: ParticipantStep) -> Answer:
     """Stop or resume a simulated trader."""
     participants_of(engine).switch(entry.name, entry.active)
     return {"name": entry.name, "active": entry.active}
 
 
+@operator_action("event.update", "POST /events/{slug}", step="event")
 def update_event(engine: Engine, entry: EventStep) -> Answer:
     """Report the state of a game. When it has ended, its markets close, and settle if its
     result decides them.

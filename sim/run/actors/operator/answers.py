@@ -14,7 +14,7 @@ from sim.core.model.orders import Order, Trade
 from sim.core.model.quantities import cash_text, decimal_text
 from sim.core.service.maintenance_calendar import Window
 from sim.kernel.instants import format_instant
-from sim.world.start.maintenance_windows import AddedWindow
+from sim.world.start.populate import AddedWindow
 
 Answer: TypeAlias = dict[str, Any]
 

@@ -12,6 +12,7 @@ from sim.core.catalogue import observations
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.core.service.presets import PRESETS
 from sim.core.service.presets import apply as apply_preset
+from sim.run.actors.operator.action import operator_action
 from sim.run.actors.operator.answers import Answer, window_answer
 from sim.run.actors.receivers import receivers_of
 from sim.run.engine.engine import Engine
@@ -25,12 +26,13 @@ from sim.world.format.control_entries import (
     WindowReference,
 )
 from sim.world.format.fault_names import has_no_effect, unknown_operation
-from sim.world.format.receiver_entries import ReceiverStep
+from sim.world.format.party_entries import ReceiverStep
 from sim.world.format.steps import FaultEntry
 from sim.world.format.world_entries import MaintenanceEntry
-from sim.world.start import maintenance_windows
+from sim.world.start import populate
 
 
+@operator_action("fault.add", "POST /faults", step="fault")
 def add_fault(engine: Engine, entry: FaultEntry) -> Answer:
     """Add a fault."""
     if problem := unknown_operation(entry.match.operation) or has_no_effect(entry):
@@ -42,6 +44,7 @@ def add_fault(engine: Engine, entry: FaultEntry) -> Answer:
         raise InvalidRequest(str(error), rule="T1") from error
 
 
+@operator_action("fault.remove", "DELETE /faults/{id}", step="clear_fault")
 def remove_fault(engine: Engine, entry: FaultReference) -> Answer:
     """Remove a fault."""
     if not engine.exchange.faults.remove(entry.id):
@@ -50,11 +53,13 @@ def remove_fault(engine: Engine, entry: FaultReference) -> Answer:
     return {}
 
 
+@operator_action("maintenance.add", "POST /maintenance", step="maintenance")
 def add_maintenance(engine: Engine, entry: MaintenanceEntry) -> Answer:
     """Add a one-off maintenance window. Without `begins` it begins at once."""
-    return window_answer(maintenance_windows.add_maintenance(engine.exchange, entry))
+    return window_answer(populate.add_maintenance(engine.exchange, entry))
 
 
+@operator_action("maintenance.cancel", "DELETE /maintenance/{name}")
 def cancel_maintenance(engine: Engine, entry: WindowReference) -> Answer:
     """Cancel a one-off maintenance window, or end it if it has begun."""
     if not engine.exchange.maintenance.cancel(entry.name):
@@ -63,6 +68,7 @@ def cancel_maintenance(engine: Engine, entry: WindowReference) -> Answer:
     return {}
 
 
+@operator_action("preset.set", "PUT /preset", step="preset")
 def set_preset(engine: Engine, entry: PresetEntry) -> Answer:
     """Apply a preset: set every quirk, and replace the faults of the former preset.
 
@@ -80,6 +86,7 @@ def set_preset(engine: Engine, entry: PresetEntry) -> Answer:
     return {"name": preset.name, "summary": preset.summary, "faults": len(preset.faults)}
 
 
+@operator_action("reading.set", "PUT /reading", step="reading")
 def set_reading(engine: Engine, entry: ReadingEntry) -> Answer:
     """Set the switches as a reading of the service defines them."""
     if entry.name not in observations.READINGS:
@@ -90,6 +97,7 @@ def set_reading(engine: Engine, entry: ReadingEntry) -> Answer:
     return {"name": entry.name, "summary": observations.READINGS[entry.name]}
 
 
+@operator_action("quirk.set", "PUT /quirks/{name}", step="quirk")
 def set_quirk(engine: Engine, entry: SettingEntry) -> Answer:
     """Set the odds of a quirk."""
     quirks = engine.exchange.ctx.quirks
@@ -99,6 +107,7 @@ def set_quirk(engine: Engine, entry: SettingEntry) -> Answer:
     return {"name": entry.name, "value": value, "default": default}
 
 
+@operator_action("assumption.set", "PUT /assumptions/{name}", step="assumption")
 def set_assumption(engine: Engine, entry: SettingEntry) -> Answer:
     """Set an assumption."""
     exchange, name = engine.exchange, entry.name
@@ -125,12 +134,14 @@ def _refused(catalogue: str) -> Iterator[None]:
         raise InvalidRequest(str(error), rule="T1") from error
 
 
+@operator_action("receiver.change", "PUT /receivers/{name}", step="receiver")
 def change_receiver(engine: Engine, entry: ReceiverStep) -> Answer:
     """Change the answers of a scripted webhook receiver."""
     receivers_of(engine).change(entry.name, entry.answers)
     return {"name": entry.name}
 
 
+@operator_action("webhook.redeliver", "POST /webhooks/{firm*}/redeliver")
 def redeliver_webhooks(engine: Engine, entry: RedeliveryEntry) -> Answer:
     """Deliver webhook events of a firm again: the unacknowledged ones, or one event."""
     firm = "firms/" + entry.firm.removeprefix("firms/")
@@ -140,6 +151,7 @@ def redeliver_webhooks(engine: Engine, entry: RedeliveryEntry) -> Answer:
     return {"redelivered": engine.exchange.webhooks.redeliver(firm, entry.event_id)}
 
 
+@operator_action("stream.close", "DELETE /streams/{id}")
 def close_stream(engine: Engine, entry: StreamReference) -> list[Effect]:
     """End a stream with UNAVAILABLE."""
     return engine.hub.close(entry.id, 14, "closed by the tester")

@@ -21,19 +21,18 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from sim.core.accounts.positions import FILL
-from sim.core.exchange import Exchange
 from sim.core.model.enums import OrderState, Side
 from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Execution, Order
 from sim.core.model.quantities import Price, Qty, decimal_text, divide_half_even
 from sim.kernel.instants import Instant, format_instant
-from sim.kernel.journal import Journal
 from sim.run.actors.operator.answers import Answer
+from sim.run.engine.engine import Engine
 
 _WORKING = (OrderState.NEW, OrderState.PARTIALLY_FILLED, OrderState.REPLACED)
 
 
-def fills(exchange: Exchange, account: str) -> list[Answer]:
+def fills(engine: Engine, account: str) -> list[Answer]:
     """Every execution of an account that traded, oldest first."""
     return [
         {
@@ -50,13 +49,13 @@ def fills(exchange: Exchange, account: str) -> list[Answer]:
             "liquidity": "taker" if execution.aggressor else "maker",
             "fee": decimal_text(execution.commission, order.price_scale * order.qty_scale, 2),
         }
-        for execution in _executions(exchange, account)
+        for execution in _executions(engine, account)
         if execution.last_qty and (order := execution.order)
     ]
 
 
-def _executions(exchange: Exchange, account: str) -> Iterator[Execution]:
-    executions = exchange.trading.executions
+def _executions(engine: Engine, account: str) -> Iterator[Execution]:
+    executions = engine.exchange.trading.executions
     return (executions[seq] for seq in executions.of_account(account))
 
 
@@ -79,12 +78,12 @@ class _Change(NamedTuple):
     position: tuple[Qty, int, int, int] | None = None  # net, cost, realised, fees
 
 
-def performance(exchange: Exchange, journal: Journal, account: str) -> list[Answer]:
+def performance(engine: Engine, account: str) -> list[Answer]:
     """Profit and loss of an account in each instrument, oldest first."""
     rows: dict[tuple[int, str], Answer] = {}
     marks: dict[str, Price] = {}
     positions: dict[str, tuple[Qty, int, int, int]] = {}
-    for change in sorted(_changes(exchange, journal, account), key=attrgetter("at", "order")):
+    for change in sorted(_changes(engine, account), key=attrgetter("at", "order")):
         symbol = change.symbol
         if change.mark is not None:
             marks[symbol] = change.mark
@@ -92,18 +91,18 @@ def performance(exchange: Exchange, journal: Journal, account: str) -> list[Answ
             positions[symbol] = change.position
         elif symbol not in positions or not positions[symbol][0]:
             continue  # the mark of an instrument without a position
-        instrument = exchange.instruments.require(symbol)
+        instrument = engine.exchange.instruments.require(symbol)
         rows.pop((change.seq, symbol), None)  # a second change within one input replaces the first
         rows[change.seq, symbol] = _row(change, instrument, positions[symbol], marks.get(symbol))
     return list(rows.values())
 
 
-def _changes(exchange: Exchange, journal: Journal, account: str) -> Iterator[_Change]:
-    trading = exchange.trading
+def _changes(engine: Engine, account: str) -> Iterator[_Change]:
+    trading = engine.exchange.trading
     symbols = dict[str, None]()
     seqs = {
         execution.trade_id: _seq(execution)
-        for execution in _executions(exchange, account)
+        for execution in _executions(engine, account)
         if execution.trade_id
     }
     for row in trading.positions.rows(account):
@@ -111,7 +110,7 @@ def _changes(exchange: Exchange, journal: Journal, account: str) -> Iterator[_Ch
         seq = seqs.get(row.trade_id) if row.description == FILL else None
         # A settlement or correction has no execution: use the last input of its instant
         if seq is None:
-            seq = journal.seq_at(row.at)
+            seq = engine.journal.seq_at(row.at)
         after = (row.net, row.cost, row.realized, row.fees)
         yield _Change(row.at, 1, seq, row.symbol, row.settlement, after)
     for symbol in symbols:
@@ -145,12 +144,12 @@ def _row(
 # ---- own quotes
 
 
-def quotes(exchange: Exchange, account: str) -> list[Answer]:
+def quotes(engine: Engine, account: str) -> list[Answer]:
     """The best prices of an account's own working orders on each side, oldest first."""
     working: dict[str, _OwnLevels] = {}
     rows: list[Answer] = []
     last: dict[str, Answer] = {}
-    for execution, ends in _with_ends(_executions(exchange, account)):
+    for execution, ends in _with_ends(_executions(engine, account)):
         working.setdefault(execution.order.symbol, _OwnLevels(execution.order)).put(execution.order)
         for symbol in ends:
             best = working[symbol].best()

@@ -8,6 +8,7 @@ from sim.core.model.commands import CancelOrder
 from sim.core.model.enums import InstrumentState, OrderState
 from sim.core.model.quantities import decimal_text
 from sim.core.model.refusals import AlreadyExists, InvalidRequest
+from sim.run.actors.operator.action import operator_action
 from sim.run.actors.operator.answers import Answer, instrument_answer
 from sim.run.engine.engine import Engine
 from sim.world.format.control_entries import TradeEntry
@@ -17,6 +18,7 @@ from sim.world.format.world_entries import InstrumentEntry, OrderEntry
 from sim.world.start.orders import in_units, order_command
 
 
+@operator_action("instrument.create", "POST /instruments")
 def create_instrument(engine: Engine, entry: InstrumentEntry) -> Answer:
     """List an instrument. It appears on every API at once."""
     exchange = engine.exchange
@@ -32,6 +34,7 @@ def create_instrument(engine: Engine, entry: InstrumentEntry) -> Answer:
     return instrument_answer(exchange, instrument)
 
 
+@operator_action("instrument.state", "POST /instruments/{symbol}/state", step="state")
 def change_state(engine: Engine, entry: StateStep) -> Answer:
     """Change the state of an instrument, or return it to its schedule.
 
@@ -44,6 +47,7 @@ def change_state(engine: Engine, entry: StateStep) -> Answer:
     return {"symbol": entry.symbol, "state": trading.state(entry.symbol).name, "was": was.name}
 
 
+@operator_action("instrument.settle", "POST /instruments/{symbol}/settle", step="settle")
 def settle(engine: Engine, entry: SettleStep) -> Answer:
     """Set the settlement price and pay at once. An open instrument is closed first."""
     instrument = engine.exchange.instruments.require(entry.symbol)
@@ -56,6 +60,7 @@ def settle(engine: Engine, entry: SettleStep) -> Answer:
     return {"symbol": entry.symbol, "price": text, "paid": paid}
 
 
+@operator_action("trade.bust", "POST /trades/{id}/bust", step="bust")
 def bust_trade(engine: Engine, entry: TradeEntry) -> Answer:
     """Bust a trade (rule M42).
 
@@ -65,6 +70,7 @@ def bust_trade(engine: Engine, entry: TradeEntry) -> Answer:
     return {"id": trade.id, "symbol": trade.symbol, "state": "BUSTED"}
 
 
+@operator_action("order.place", "POST /orders", step="order")
 def place_order(engine: Engine, entry: OrderEntry) -> Answer:
     """Place an order of any user. The answer of a rejected order has its reason."""
     command = order_command(engine.exchange, engine.world.parties, entry)
@@ -80,6 +86,7 @@ def place_order(engine: Engine, entry: OrderEntry) -> Answer:
     return answer
 
 
+@operator_action("order.cancel", step="cancel")
 def cancel_orders(engine: Engine, entry: CancelStep) -> Answer:
     """Cancel one order by its client order id, or all orders of a participant."""
     user = engine.world.parties.require_user(entry.as_, engine.exchange.firms)

@@ -6,25 +6,21 @@ as a restart.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from msgspec import Struct, field
 
 from sim.core.model.quantities import CASH_SCALE
 from sim.run.engine.engine import Engine
 
-# Labels, upper bounds of buckets, counts of the buckets and of larger values, sum.
-HistogramRow = tuple[dict[str, str], Sequence[float], Sequence[int], float]
-
 
 class MetricFamily(Struct):
-    """A metric with its samples: (labels, value), or rows of a histogram."""
+    """A metric with its samples: (labels, value)."""
 
     name: str
-    kind: str  # counter, gauge, histogram
+    kind: str  # counter, gauge
     about: str
     samples: list[tuple[dict[str, str], float]] = field(default_factory=list)
-    histograms: list[HistogramRow] = field(default_factory=list)
 
 
 def metrics(engine: Engine) -> Iterator[MetricFamily]:

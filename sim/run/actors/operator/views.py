@@ -8,6 +8,7 @@ who watches one instrument or account does not pay for all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -35,8 +36,8 @@ from sim.run.actors.operator.answers import (
     window_answer,
 )
 from sim.run.actors.operator.figures import fills, performance, quotes
+from sim.run.actors.participants.fair_prices import UNIT
 from sim.run.actors.participants.participants import participants_of
-from sim.run.actors.participants.recurring_fair_price import UNIT
 from sim.run.actors.receivers import receivers_of
 from sim.run.engine.engine import Engine
 
@@ -92,7 +93,7 @@ def _instruments(engine: Engine, only: ViewFilter) -> Rows:
 def _orders(engine: Engine, only: ViewFilter) -> Rows:
     orders = _chosen(engine.exchange.trading.orders.rows, only)
     rows = sorted(orders, key=attrgetter("created", "id"))
-    return [order_answer(order) for order in (rows[-only.last :] if only.last else rows)]
+    return [order_answer(order) for order in _last(rows, only)]
 
 
 def _chosen(log: IndexedLog[R], only: ViewFilter) -> Iterable[R]:
@@ -109,7 +110,7 @@ def _chosen(log: IndexedLog[R], only: ViewFilter) -> Iterable[R]:
 
 def _trades(engine: Engine, only: ViewFilter) -> Rows:
     trades = list(_chosen(engine.exchange.trading.trades, only))
-    return [trade_answer(trade) for trade in (trades[-only.last :] if only.last else trades)]
+    return [trade_answer(trade) for trade in _last(trades, only)]
 
 
 def _ledger(engine: Engine, only: ViewFilter) -> Rows:
@@ -117,7 +118,7 @@ def _ledger(engine: Engine, only: ViewFilter) -> Rows:
     accounts = [only.account] if only.account else sorted(account.name for account in ledger)
     rows = [row for account in accounts for row in ledger.entries(account)]
     rows.sort(key=attrgetter("at"))
-    return [ledger_answer(row) for row in (rows[-only.last :] if only.last else rows)]
+    return [ledger_answer(row) for row in _last(rows, only)]
 
 
 def _accounts(engine: Engine, only: ViewFilter) -> Rows:
@@ -156,10 +157,6 @@ def _funding(engine: Engine, only: ViewFilter) -> Rows:
     return [funding_answer(row) for row in exchange.funding.of(accounts) if row.source]
 
 
-def _sessions(engine: Engine, only: ViewFilter) -> Rows:
-    return engine.hub.describe()
-
-
 def _limits(engine: Engine, only: ViewFilter) -> Rows:
     """Usage of each limit, including calls that a disabled limit would have refused."""
     limits = engine.exchange.rate_limits
@@ -172,14 +169,6 @@ def _breakers(engine: Engine, only: ViewFilter) -> Rows:
         {"firm": firm, **to_builtins(breaker)}
         for firm, breaker in sorted(engine.exchange.webhooks.breakers().items())
     ]
-
-
-def _deliveries(engine: Engine, only: ViewFilter) -> Rows:
-    return deliveries(engine.exchange)
-
-
-def _verifications(engine: Engine, only: ViewFilter) -> Rows:
-    return [case_answer(case) for case in engine.exchange.kyc.cases()]
 
 
 def _timers(engine: Engine, only: ViewFilter) -> Rows:
@@ -261,73 +250,56 @@ def _participants(engine: Engine, only: ViewFilter) -> Rows:
     return sorted(rows, key=lambda row: (row["name"], row.get("symbol", "")))
 
 
-def _receivers(engine: Engine, only: ViewFilter) -> Rows:
-    return receivers_of(engine).rows()
-
-
 def _users(engine: Engine, only: ViewFilter) -> Rows:
     firms = engine.exchange.firms.all()
     rows = [(user.name, firm.name, user.account) for firm in firms for user in firm.users]
     return [dict(zip(("user", "firm", "account"), row, strict=True)) for row in sorted(rows)]
 
 
-def _fills(engine: Engine, only: ViewFilter) -> Rows:
-    return _figures(engine, only, fills)
-
-
-def _performance(engine: Engine, only: ViewFilter) -> Rows:
-    journal = engine.journal
-    return _figures(engine, only, lambda exchange, name: performance(exchange, journal, name))
-
-
-def _quotes(engine: Engine, only: ViewFilter) -> Rows:
-    return _figures(engine, only, quotes)
-
-
-def _figures(engine: Engine, only: ViewFilter, read: Callable[[Exchange, str], Rows]) -> Rows:
+def _figures(read: Callable[[Engine, str], list[Answer]], engine: Engine, only: ViewFilter) -> Rows:
     names = sorted(account.name for account in _accounts_of(engine, only))
-    rows = [{"account": name, **row} for name in names for row in read(engine.exchange, name)]
+    rows = [{"account": name, **row} for name in names for row in read(engine, name)]
+    return _last(rows, only)
+
+
+def _last(rows: list[R], only: ViewFilter) -> list[R]:
     return rows[-only.last :] if only.last else rows
 
 
-VIEWS: dict[str, Callable[[Engine, ViewFilter], Rows]] = {
-    "accounts": _accounts,
-    "assumptions": _assumptions,
-    "books": _books,
-    "breakers": _breakers,
-    "deliveries": _deliveries,
-    "faults": _faults,
-    "fills": _fills,
-    "funding": _funding,
-    "instruments": _instruments,
-    "ledger": _ledger,
-    "limits": _limits,
-    "maintenance": _maintenance,
-    "orders": _orders,
-    "participants": _participants,
-    "performance": _performance,
-    "quirks": _quirks,
-    "quotes": _quotes,
-    "receivers": _receivers,
-    "sessions": _sessions,
-    "timers": _timers,
-    "trades": _trades,
-    "users": _users,
-    "verifications": _verifications,
-}
+class StateView(NamedTuple):
+    """A view: its rows, and the filters by which they can be narrowed."""
+
+    rows: Callable[[Engine, ViewFilter], Rows]
+    filters: tuple[str, ...] = ()
 
 
-# The views that can be narrowed, with the filters that they support.
-NARROWED: dict[str, tuple[str, ...]] = {
-    "accounts": ("account",),
-    "books": ("symbol",),
-    "fills": ("account", "last"),
-    "instruments": ("symbol",),
-    "ledger": ("account", "last"),
-    "orders": ("symbol", "account", "last"),
-    "performance": ("account", "last"),
-    "quotes": ("account", "last"),
-    "trades": ("symbol", "account", "last"),
+_OF_ACCOUNTS = ("account", "last")
+VIEWS: dict[str, StateView] = {
+    "accounts": StateView(_accounts, ("account",)),
+    "assumptions": StateView(_assumptions),
+    "books": StateView(_books, ("symbol",)),
+    "breakers": StateView(_breakers),
+    "deliveries": StateView(lambda engine, only: deliveries(engine.exchange)),
+    "faults": StateView(_faults),
+    "fills": StateView(partial(_figures, fills), _OF_ACCOUNTS),
+    "funding": StateView(_funding),
+    "instruments": StateView(_instruments, ("symbol",)),
+    "ledger": StateView(_ledger, _OF_ACCOUNTS),
+    "limits": StateView(_limits),
+    "maintenance": StateView(_maintenance),
+    "orders": StateView(_orders, ("symbol", *_OF_ACCOUNTS)),
+    "participants": StateView(_participants),
+    "performance": StateView(partial(_figures, performance), _OF_ACCOUNTS),
+    "quirks": StateView(_quirks),
+    "quotes": StateView(partial(_figures, quotes), _OF_ACCOUNTS),
+    "receivers": StateView(lambda engine, only: receivers_of(engine).rows()),
+    "sessions": StateView(lambda engine, only: engine.hub.describe()),
+    "timers": StateView(_timers),
+    "trades": StateView(_trades, ("symbol", *_OF_ACCOUNTS)),
+    "users": StateView(_users),
+    "verifications": StateView(
+        lambda engine, only: [case_answer(case) for case in engine.exchange.kyc.cases()]
+    ),
 }
 
 
@@ -337,7 +309,7 @@ def view(engine: Engine, name: str, only: ViewFilter = _ALL) -> dict[str, Rows]:
     """
     if name not in VIEWS:
         raise unknown_view(name)
-    taken = NARROWED.get(name, ())
+    taken = VIEWS[name].filters
     for by, value in only._asdict().items():
         if value and by not in taken:
             remedy = f"it supports {', '.join(taken)}" if taken else "it supports no filter"
@@ -347,23 +319,21 @@ def view(engine: Engine, name: str, only: ViewFilter = _ALL) -> dict[str, Rows]:
         engine.exchange.instruments.require(only.symbol)
     if only.account:
         only = only._replace(account=engine.account_named(only.account))
-    return {name: VIEWS[name](engine, only)}
+    return {name: VIEWS[name].rows(engine, only)}
 
 
 def views(engine: Engine, names: Iterable[str], only: ViewFilter = _ALL) -> dict[str, Rows]:
     """Several views by name. Each is narrowed by the filters that it supports; a filter that none
     of them supports is InvalidRequest.
     """
-    narrowings = {name: NARROWED.get(name, ()) for name in names}
+    chosen = {name: VIEWS[name].filters if name in VIEWS else () for name in names}
     for by, value in only._asdict().items():
-        if value and not any(by in taken for taken in narrowings.values()):
-            remedy = (
-                f"views with {by}: {', '.join(name for name in NARROWED if by in NARROWED[name])}"
-            )
+        if value and not any(by in taken for taken in chosen.values()):
+            narrowed = ", ".join(name for name in VIEWS if by in VIEWS[name].filters)
             message = f"none of these views can be narrowed by {by}"
-            raise InvalidRequest(message, rule="T1", remedy=remedy)
+            raise InvalidRequest(message, rule="T1", remedy=f"views with {by}: {narrowed}")
     rows: dict[str, Rows] = {}
-    for name, taken in narrowings.items():
+    for name, taken in chosen.items():
         own = {by: value for by, value in only._asdict().items() if by in taken}
         rows |= view(engine, name, ViewFilter(**own))
     return rows

@@ -14,25 +14,33 @@ Theory. A fair price is a base price whose odds follow a seeded random walk.
   root of one half of that. Hence the factor 4 * 0.7071 between the entry and each process.
 * The processes are keyed by the symbol and can be evaluated at any second, so the number and order
   of evaluations has no influence.
+
+An instrument of a recurring market pays a dollar if the index ends no lower than it began. Its
+price is half a dollar while the index is where it began, and changes with the distance in typical
+moves of the remaining time. In a normal distribution 0.4 of the cases are within the first typical
+move to one side, so one such move is worth 0.4 dollars.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
+from math import isqrt
 
 from sim.core.exchange import Exchange
 from sim.core.market_data.assets import PRICE_SCALE
 from sim.core.market_data.index_process import DAY, IndexProcess
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import scaled_down
-from sim.kernel.instants import NS_PER_S, Instant, parse_span
-from sim.run.actors.participants.recurring_fair_price import UNIT, RecurringFairPrice, within_bounds
+from sim.kernel.instants import HOUR, NS_PER_S, Instant, parse_span
 from sim.world.format.participant_entries import FairEntry, PathPoint
 
+UNIT = 10**12  # one dollar of a fair price
 HIGHEST_VOLATILITY = UNIT // 20
 _USUAL_VOLATILITY = "0.01"
 # 4 * 0.7071 in millionths: see the theory above.
 _VOLATILITY_OF_EACH = 2_828_427
+_MILLION = 1_000_000
 
 
 class FairPrice:
@@ -108,6 +116,11 @@ def path_of(points: tuple[PathPoint, ...], start: Instant) -> list[tuple[Instant
     return path
 
 
+def within_bounds(price: int) -> int:
+    """The price, at least a tenth of a cent from either end, because no outcome is certain."""
+    return min(max(price, UNIT // 1000), UNIT - UNIT // 1000)
+
+
 def along(path: list[tuple[Instant, int]], now: Instant) -> int:
     """The price on the straight line between the points around an instant; before and after the
     path, that of its first and last point.
@@ -117,6 +130,41 @@ def along(path: list[tuple[Instant, int]], now: Instant) -> int:
         return path[0 if not index else -1][1]
     (before, low), (after, high) = path[index - 1], path[index]
     return low + (high - low) * (now - before) // (after - before)
+
+
+class RecurringFairPrice:
+    """The fair price of one instrument of a recurring market, in UNITs of a dollar."""
+
+    __slots__ = ("_exchange", "_instrument", "price_set")
+
+    def __init__(self, exchange: Exchange, instrument: Instrument) -> None:
+        self._exchange = exchange
+        self._instrument = instrument
+        self.price_set: tuple[Instant, int] | None = None
+
+    def set_price(self, price_set: tuple[Instant, int] | None) -> None:
+        """Set the price from now on, independent of the index; None: follow the index again."""
+        self.price_set = price_set
+
+    def at(self, now: Instant) -> int:
+        """The price at an instant."""
+        if self.price_set is not None:
+            return self.price_set[1]
+        measure, assets = self._instrument.index_condition, self._exchange.assets
+        if measure is None:
+            return UNIT // 2
+        ticker, price = assets.get(measure.asset), assets.price(measure.asset)
+        if ticker is None or price is None:
+            return UNIT // 2
+        began = assets.observe(measure, now).to_beat
+        if began is None:
+            return UNIT // 2
+        left = max(measure.ends - now, NS_PER_S)
+        # An hour's typical move in millionths, times the root of the remaining hours; in a normal
+        # distribution 0.4 of the cases are within the first such move.
+        root = isqrt(left * _MILLION // HOUR)
+        typical = max(1, began * ticker.asset.volatility * root // (_MILLION * 1_000))
+        return within_bounds(UNIT // 2 + UNIT * 2 * (price - began) // (5 * typical))
 
 
 class FairPrices:

@@ -14,7 +14,6 @@ from sim.run.actors.operator.markets import place_order
 from sim.run.engine.engine import Engine
 from sim.world.format.order_flow import CANCEL, NEW, FlowRow, Reader, packed_of
 from sim.world.format.participant_entries import FlowEntry
-from sim.world.format.world_entries import OrderEntry
 
 ROW_TIMER = "flow.row"
 _NO_LINE = 1 << 62  # the number after the last line
@@ -79,32 +78,23 @@ class FlowPlayer:
         self._read()
 
     def _enter(self, row: FlowRow) -> None:
+        order = row.order
         if row.action == NEW:
-            entry = OrderEntry(
-                as_=row.participant,
-                symbol=row.symbol,
-                side=row.side,
-                price=row.price or None,
-                qty=row.qty,
-                type=row.type,
-                tif=row.tif,
-                clord_id=row.order,
-            )
-            place_order(self._engine, entry)
+            place_order(self._engine, order)
             return
-        user = self._engine.world.parties.require_user(row.participant)
+        user = self._engine.world.parties.require_user(order.as_)
         trading = self._engine.exchange.trading
         accounts = (user.account,)
         if row.action == CANCEL:
-            cancel = CancelOrder(accounts=accounts, participant=user.name, clord_id=row.order)
+            cancel = CancelOrder(accounts=accounts, participant=user.name, clord_id=order.clord_id)
             trading.order_service.cancel(cancel)
             return
-        terms = self._engine.exchange.instruments.require(row.symbol)
+        terms = self._engine.exchange.instruments.require(order.symbol)
         replace = ReplaceOrder(
             accounts=accounts,
             participant=user.name,
-            clord_id=row.order,
-            price=scaled(row.price, terms.price_scale) if row.price else 0,
-            qty=scaled(row.qty, terms.qty_scale) if row.qty else 0,
+            clord_id=order.clord_id,
+            price=scaled(order.price, terms.price_scale) if order.price else 0,
+            qty=scaled(order.qty, terms.qty_scale) if order.qty else 0,
         )
         trading.order_service.replace(replace)

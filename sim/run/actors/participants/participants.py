@@ -7,7 +7,7 @@ they think that an instrument is worth.
 The unit is one trader on one instrument (`TraderOnInstrument`). It has one timer while its market
 is open and none otherwise: a timer that finds the market closed sets no other, and the event that
 opens the market sets the next. Traders on recurring markets begin and end with these
-(`recurring_traders.py`). A scenario without traders costs nothing.
+(`RecurringTraders`). A scenario without traders costs nothing.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from typing import cast
 from msgspec import Struct, field
 
 from sim.api.pipeline.inputs import Outcome, OutcomeHandlers
+from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
 from sim.core.model.events import Event, StateChanged
 from sim.core.model.refusals import Conflict, NotFound
-from sim.kernel.instants import Instant, Span
+from sim.core.recurring.markets import Slot
+from sim.kernel.instants import DAY, NS_PER_MS, Instant, Span
 from sim.kernel.timers import Timer
 from sim.run.actors.participants.fair_prices import FairPrices
 from sim.run.actors.participants.order_flow_player import ROW_TIMER, FlowPlayer, FlowState
-from sim.run.actors.participants.recurring_traders import LISTED_TIMER, RecurringTraders
-from sim.run.actors.participants.strategies import trader_of
+from sim.run.actors.participants.strategies import KINDS
 from sim.run.actors.participants.trader_on_instrument import TraderOnInstrument, TraderState
 from sim.run.engine.engine import Engine
 from sim.run.engine.extension import Extension
@@ -86,7 +87,7 @@ class Participants(Extension):
     def _add(self, entry: Trader, symbol: str) -> TraderOnInstrument:
         exchange = self._engine.exchange
         user = self._engine.world.parties.require_user(entry.as_ or entry.name)
-        trader = trader_of(exchange, entry, user, symbol, self.fair_prices.of(symbol))
+        trader = KINDS[type(entry)](exchange, entry, user, symbol, self.fair_prices.of(symbol))
         self._traders[trader.name] = trader
         self._by_symbol.setdefault(symbol, []).append(trader)
         return trader
@@ -263,3 +264,77 @@ def matching(symbols: Sequence[str], patterns: Sequence[str]) -> Iterator[str]:
         for symbol in symbols
         if symbol in named or any(fnmatchcase(symbol, pattern) for pattern in globs)
     )
+
+
+LISTED_TIMER = "participant.listed"
+# After a listing, so that subscribers to all instruments get it first.
+_AFTER_LISTING: Span = NS_PER_MS
+# How far ahead the next listing is searched, for long maintenance.
+_SEARCHED = 3 * DAY
+
+
+class RecurringTraders:
+    """The participants on each series, and the instants of the next listings.
+
+    A trader that names a series trades each of its instruments, from a moment after its listing
+    until it has ended. There is one timer for each named series, due at the next listing. An
+    instrument with a trader is materialised, as when anybody else trades it.
+    """
+
+    def __init__(self, exchange: Exchange, entries: Sequence[Trader]) -> None:
+        self._exchange = exchange
+        self._by_series: dict[int, list[Trader]] = {}
+        for number, series in enumerate(exchange.recurring.series):
+            interested = [entry for entry in entries if named(series.name, entry.windows)]
+            if interested:
+                self._by_series[number] = interested
+
+    def __bool__(self) -> bool:
+        return bool(self._by_series)
+
+    def begin(self) -> None:
+        """Set a timer for the next listing of each series. `open` has the instruments that
+        are already listed.
+        """
+        for number in self._by_series:
+            self._wait(number)
+
+    def fire(self, subject: str) -> Iterator[tuple[Trader, str]]:
+        """Handle a listing: return the participants and symbols of its series that trade now."""
+        number = int(subject)
+        self._wait(number)
+        return self.open(number)
+
+    def open(self, only: int | None = None) -> Iterator[tuple[Trader, str]]:
+        """Participants and symbols that trade now, of all series or of one."""
+        recurring, lifecycle = self._exchange.recurring, self._exchange.trading.lifecycle
+        for slot in recurring.listed_slots():
+            if only in (None, slot.series) and slot.series in self._by_series:
+                symbol = recurring.symbol(slot)
+                if lifecycle.state(symbol) is InstrumentState.OPEN:
+                    yield from ((entry, symbol) for entry in self._by_series[slot.series])
+
+    def has_ended(self, symbol: str) -> bool:
+        """Whether a symbol belongs to a recurring market that no longer trades."""
+        recurring = self._exchange.recurring
+        slot = recurring.slot_of_symbol(symbol)
+        if slot is None:
+            return False
+        return self._exchange.now >= slot.begins + recurring.series[slot.series].every
+
+    def _wait(self, number: int) -> None:
+        ctx, recurring = self._exchange.ctx, self._exchange.recurring
+        series = recurring.series[number]
+        first = (ctx.now + series.lead) // series.every
+        instants = (
+            recurring.opens(Slot(number, index * series.every))
+            for index in range(first, first + _SEARCHED // series.every)
+        )
+        listings = (at + _AFTER_LISTING for at in instants if at is not None)
+        due = next((at for at in listings if at > ctx.now), ctx.now + _SEARCHED)
+        ctx.timers.schedule(due, LISTED_TIMER, str(number))
+
+
+def named(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a series is named or matches a pattern."""
+    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)

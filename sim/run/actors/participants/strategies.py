@@ -23,15 +23,12 @@ the draws of one trader never depend on what another does.
 from __future__ import annotations
 
 from sim.core.catalogue.quirks import parse_chance
-from sim.core.exchange import Exchange
-from sim.core.identity.firms import User
 from sim.core.matching.book import Book, Ladder
 from sim.core.model.enums import BUY, SELL, Side, TimeInForce
 from sim.core.model.orders import Order
 from sim.core.model.quantities import Price, Qty, scaled_down
 from sim.kernel.instants import Span
-from sim.run.actors.participants.fair_prices import FairPrice
-from sim.run.actors.participants.recurring_fair_price import UNIT, RecurringFairPrice
+from sim.run.actors.participants.fair_prices import UNIT
 from sim.run.actors.participants.trader_on_instrument import TraderOnInstrument
 from sim.world.format.participant_entries import (
     MakerEntry,
@@ -44,32 +41,13 @@ from sim.world.format.participant_entries import (
 _IOC = TimeInForce.IMMEDIATE_OR_CANCEL
 
 
-def trader_of(
-    exchange: Exchange, entry: Trader, user: User, symbol: str, fair: FairPrice | RecurringFairPrice
-) -> TraderOnInstrument:
-    """A trader of the entry's kind on an instrument."""
-    if isinstance(entry, MakerEntry):
-        return Maker(exchange, entry, user, symbol, fair)
-    if isinstance(entry, TakerEntry):
-        return Taker(exchange, entry, user, symbol, fair)
-    if isinstance(entry, NoiseEntry):
-        return Noise(exchange, entry, user, symbol, fair)
-    raise AssertionError(f"no kind of participant: {type(entry).__name__}")
-
-
 class Maker(TraderOnInstrument):
     """Quotes both sides around the fair price."""
 
-    def __init__(
-        self,
-        exchange: Exchange,
-        entry: MakerEntry,
-        user: User,
-        symbol: str,
-        fair: FairPrice | RecurringFairPrice,
-    ) -> None:
-        super().__init__(exchange, entry, user, symbol, fair)
-        instrument = self.instrument
+    entry: MakerEntry
+
+    def prepare(self) -> None:
+        entry, instrument = self.entry, self.instrument
         tick = instrument.tick
         self._every, self._jitter = entry.every, entry.jitter
         self._half = scaled_down(entry.spread, UNIT) // 2
@@ -154,35 +132,42 @@ def _others_best(ladder: Ladder, side: Side, working: list[Order]) -> Price:
     return 0
 
 
-class Taker(TraderOnInstrument):
+class RandomTrader(TraderOnInstrument):
+    """A trader that acts at random times, with orders of random size."""
+
+    entry: TakerEntry | NoiseEntry
+
+    def prepare(self) -> None:
+        self._mean_wait = mean_wait(self.entry.rate)
+        self._smallest, self._largest = self.size_range(self.entry.size)
+
+    def next_wait(self) -> Span:
+        """The waits are exponentially distributed, so actions are independent."""
+        return self.stream.exponential(self._mean_wait)
+
+    def draw_qty(self) -> Qty:
+        """Draw the size of an order."""
+        return self.stream.log_between(self._smallest, self._largest) * self.instrument.min_qty
+
+
+class Taker(RandomTrader):
     """Trades with resting orders by immediate-or-cancel orders."""
 
-    def __init__(
-        self,
-        exchange: Exchange,
-        entry: TakerEntry,
-        user: User,
-        symbol: str,
-        fair: FairPrice | RecurringFairPrice,
-    ) -> None:
-        super().__init__(exchange, entry, user, symbol, fair)
-        instrument = self.instrument
-        self._mean_wait = mean_wait(entry.rate)
+    entry: TakerEntry
+
+    def prepare(self) -> None:
+        super().prepare()
+        entry, instrument = self.entry, self.instrument
         self._buys = parse_chance(entry.buys)
-        self._smallest, self._largest = self.size_range(entry.size)
         self._edge = None if entry.edge is None else scaled_down(entry.edge, UNIT)
         slippage = scaled_down(entry.slippage, UNIT) * instrument.price_scale // UNIT
         self._slippage = slippage // instrument.tick * instrument.tick
-
-    def next_wait(self) -> Span:
-        """The waits are exponentially distributed, so arrivals are independent."""
-        return self.stream.exponential(self._mean_wait)
 
     def act(self, fair: int) -> None:
         """Send an order, limited by a drawn size, the inventory and the price."""
         stream, odds, instrument = self.stream, self._buys, self.instrument
         buys = stream.chance(odds.numerator, odds.denominator)
-        qty = stream.log_between(self._smallest, self._largest) * instrument.min_qty
+        qty = self.draw_qty()
         book, scale = self.book(), instrument.price_scale
         if self._edge is not None:
             bid, offer = book.bids.best, book.offers.best
@@ -202,27 +187,16 @@ class Taker(TraderOnInstrument):
             self.place_order(side, self.within(beyond), qty, _IOC)
 
 
-class Noise(TraderOnInstrument):
+class Noise(RandomTrader):
     """Places orders near the fair price and cancels some of them."""
 
-    def __init__(
-        self,
-        exchange: Exchange,
-        entry: NoiseEntry,
-        user: User,
-        symbol: str,
-        fair: FairPrice | RecurringFairPrice,
-    ) -> None:
-        super().__init__(exchange, entry, user, symbol, fair)
-        self._mean_wait = mean_wait(entry.rate)
-        self._cancels = parse_chance(entry.cancels)
-        self._smallest, self._largest = self.size_range(entry.size)
-        self._width = scaled_down(entry.width, UNIT)
-        self._resting = entry.resting
+    entry: NoiseEntry
 
-    def next_wait(self) -> Span:
-        """The waits are exponentially distributed, so actions are independent."""
-        return self.stream.exponential(self._mean_wait)
+    def prepare(self) -> None:
+        super().prepare()
+        self._cancels = parse_chance(self.entry.cancels)
+        self._width = scaled_down(self.entry.width, UNIT)
+        self._resting = self.entry.resting
 
     def act(self, fair: int) -> None:
         """Place an order near the fair price, or cancel one."""
@@ -230,7 +204,7 @@ class Noise(TraderOnInstrument):
         cancels, pick = stream.chance(odds.numerator, odds.denominator), stream.bits()
         side = BUY if stream.chance(1, 2) else SELL
         distance = stream.between(-self._width // 4, self._width)
-        qty = stream.log_between(self._smallest, self._largest) * instrument.min_qty
+        qty = self.draw_qty()
         working = self.working()
         if working and (cancels or len(working) >= self._resting):
             self.cancel(working[pick % len(working)])
@@ -243,3 +217,10 @@ class Noise(TraderOnInstrument):
         price = dollars * instrument.price_scale // UNIT // instrument.tick * instrument.tick
         if qty := self.lots(min(qty, room)):
             self.place_order(side, self.within(price), qty)
+
+
+KINDS: dict[type[Trader], type[TraderOnInstrument]] = {
+    MakerEntry: Maker,
+    TakerEntry: Taker,
+    NoiseEntry: Noise,
+}

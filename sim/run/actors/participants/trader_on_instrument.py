@@ -23,8 +23,7 @@ from sim.core.model.orders import Order, live_of
 from sim.core.model.quantities import Price, Qty, scaled_down
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Span
-from sim.run.actors.participants.fair_prices import FairPrice
-from sim.run.actors.participants.recurring_fair_price import RecurringFairPrice
+from sim.run.actors.participants.fair_prices import FairPrice, RecurringFairPrice
 from sim.world.format.participant_entries import SizeRange, Trader
 
 _LARGEST = 1 << 60  # largest drawn size, in steps
@@ -82,8 +81,13 @@ class TraderOnInstrument:
         self._net_of = trading.positions.net
         self._book_of = trading.books.get
         self._state_of = trading.lifecycle.state
+        self.prepare()
 
     # ---- decisions of a kind of trader
+
+    def prepare(self) -> None:
+        """Convert the values of its entry to the instrument's numbers."""
+        raise NotImplementedError
 
     def first_wait(self) -> Span:
         """The wait until its first action after the market has opened."""

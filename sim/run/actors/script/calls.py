@@ -7,9 +7,9 @@ and is recorded in the journal. The step names its caller; scripts need no signa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 from urllib.parse import quote_plus
 
 from msgspec import UNSET, Struct, json
@@ -33,15 +33,13 @@ from sim.core.model.refusals import Code, InvalidRequest, NotFound
 from sim.run.actors.script.expectations import answer_of, answer_text
 from sim.run.actors.script.request_slips import read_request
 from sim.run.actors.script.step_end import may_be_refused
-from sim.run.actors.script.streams import Encode, SavedSubscription, ScriptStreams
+from sim.run.actors.script.streams import Coding, ScriptStream, ScriptStreams
 from sim.run.engine.engine import Engine
 from sim.world.format.expansion import REFERENCE
 from sim.world.format.steps import CallStep, Step, SubscribeStep
 
 # Keys are sorted as in the scenario of a journal, so that a replay makes the same bytes.
 _encode = json.Encoder(order="sorted").encode
-
-Decode: TypeAlias = Callable[[bytes], Any]
 
 
 class ClientCalls:
@@ -153,7 +151,7 @@ class ClientCalls:
         for frame in step.send:
             yield StreamFrame(0, encode(frame, strict=strict), SCRIPT)
 
-    def _coding(self, step: SubscribeStep) -> tuple[Decode, Encode]:
+    def _coding(self, step: SubscribeStep) -> Coding:
         """How frames of a stream become JSON values, and how JSON values become frames
         of its client.
         """
@@ -173,13 +171,13 @@ class ClientCalls:
         """Follow the stream that a step opened. Returns the frames that are still to be sent,
         with its id.
         """
-        self.streams.begin(step, stream, *self._coding(step))
+        self.streams.follow(ScriptStream(step, stream), self._coding(step))
         return [replace(each, stream=stream) for each in rest if isinstance(each, StreamFrame)]
 
-    def load_streams(self, saved: list[SavedSubscription]) -> None:
+    def load_streams(self, saved: list[ScriptStream]) -> None:
         """Follow the streams of a snapshot."""
         for subscription in saved:
-            self.streams.resume(subscription, *self._coding(subscription.step))
+            self.streams.follow(subscription, self._coding(subscription.step))
 
     def readable(self, input_: Input, reply: Reply) -> Reply:
         """A reply with a JSON body, so that expectations are the same for both protocols."""

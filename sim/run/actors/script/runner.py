@@ -41,9 +41,14 @@ from sim.run.actors.operator.action import check_steps
 from sim.run.actors.operator.actions import ACTIONS
 from sim.run.actors.script.calls import ClientCalls, truncated_reply
 from sim.run.actors.script.expectations import Rejection, rejections
-from sim.run.actors.script.state import ScriptState, StepUnderWay
 from sim.run.actors.script.step_end import end_of, with_order_id
-from sim.run.actors.script.step_order import LATE_TIMER, STEP_TIMER, StepOrder
+from sim.run.actors.script.step_order import (
+    LATE_TIMER,
+    STEP_TIMER,
+    ScriptState,
+    StepOrder,
+    StepUnderWay,
+)
 from sim.run.actors.script.triggers import describe, matches_call, matches_event
 from sim.run.engine.engine import Engine
 from sim.run.engine.extension import Extension

@@ -15,7 +15,7 @@ from sim.api.pipeline.inputs import Reply
 from sim.core.model.refusals import Refusal
 from sim.run.actors.script.expectations import answer_text, expects_answer, failures
 from sim.run.actors.script.request_slips import ignored_names, misspelt_in_call
-from sim.run.actors.script.state import StepUnderWay
+from sim.run.actors.script.step_order import StepUnderWay
 from sim.run.engine.engine import Engine
 from sim.world.format.expectations_format import Expect
 from sim.world.format.steps import Step

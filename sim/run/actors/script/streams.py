@@ -7,9 +7,9 @@ only later ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol, TypeAlias
 
-from msgspec import UNSET, json
+from msgspec import UNSET, Struct, json
 
 from sim.api.pipeline.inputs import Close, Outcome, Send
 from sim.core.model.refusals import Conflict, NotFound
@@ -21,15 +21,17 @@ from sim.world.format.steps import SubscribeStep
 _HEARTBEAT_KEYS = frozenset({"heartbeat", "resumeToken", "processedSentTime", "eof"})
 
 
-class SavedSubscription(NamedTuple):
-    """A stream of the script as data: the step that opened it, its frames and its end."""
+class ScriptStream(Struct):
+    """A stream of the script: the step that opened it, its frames, how many of these have been
+    checked, and its end.
+    """
 
     step: SubscribeStep
     id: int
-    frames: list[Any]
-    checked: int
-    end: Close | None
-    is_open: bool
+    frames: list[Any] = []
+    checked: int = 0
+    end: Close | None = None
+    is_open: bool = True
 
 
 class Encode(Protocol):
@@ -40,19 +42,8 @@ class Encode(Protocol):
     def __call__(self, content: Any, *, strict: bool) -> bytes: ...
 
 
-class _Subscription:
-    """One stream of the script. `encode` makes a client's frame from a JSON value."""
-
-    def __init__(
-        self, step: SubscribeStep, stream: int, decode: Callable[[bytes], Any], encode: Encode
-    ) -> None:
-        self.step = step
-        self.id = stream
-        self.decode = decode
-        self.encode = encode
-        self.frames: list[Any] = []
-        self.checked = 0
-        self.end: Close | None = None
+# How frames become JSON values, and JSON values frames of the client.
+Coding: TypeAlias = tuple[Callable[[bytes], Any], Encode]
 
 
 class ScriptStreams:
@@ -61,67 +52,47 @@ class ScriptStreams:
     """
 
     def __init__(self) -> None:
-        self._by_name: dict[str, _Subscription] = {}
-        self._open_by_id: dict[int, _Subscription] = {}
+        self._by_name: dict[str, ScriptStream] = {}
+        self._open_by_id: dict[int, ScriptStream] = {}
+        self._codings: dict[int, Coding] = {}
 
-    def begin(
-        self, step: SubscribeStep, stream: int, decode: Callable[[bytes], Any], encode: Encode
-    ) -> None:
-        """Follow a stream that a step opened."""
-        subscription = _Subscription(step, stream, decode, encode)
-        self._by_name[step.name] = self._open_by_id[stream] = subscription
+    def follow(self, subscription: ScriptStream, coding: Coding) -> None:
+        """Follow a stream that a step opened, or one of a snapshot, in the order of `save`."""
+        self._by_name[subscription.step.name] = subscription
+        self._codings[subscription.id] = coding
+        if subscription.is_open:
+            self._open_by_id[subscription.id] = subscription
 
-    def save(self) -> list[SavedSubscription]:
-        """Every stream that a later step may still check, and every open one."""
-        every = {
-            id(subscription): subscription
-            for subscription in (*self._by_name.values(), *self._open_by_id.values())
-        }
-        return [
-            SavedSubscription(
-                subscription.step,
-                subscription.id,
-                subscription.frames,
-                subscription.checked,
-                subscription.end,
-                subscription.id in self._open_by_id,
-            )
-            for subscription in sorted(every.values(), key=lambda subscription: subscription.id)
-        ]
-
-    def resume(
-        self, saved: SavedSubscription, decode: Callable[[bytes], Any], encode: Encode
-    ) -> None:
-        """Follow a stream of a snapshot, in the order in which `save` returned them."""
-        subscription = _Subscription(saved.step, saved.id, decode, encode)
-        subscription.frames, subscription.checked = saved.frames, saved.checked
-        subscription.end = saved.end
-        self._by_name[saved.step.name] = subscription
-        if saved.is_open:
-            self._open_by_id[saved.id] = subscription
+    def save(self) -> list[ScriptStream]:
+        """Every stream that a later step may still check, and every open one, in order of id."""
+        every = {each.id: each for each in (*self._by_name.values(), *self._open_by_id.values())}
+        return [every[stream] for stream in sorted(every)]
 
     def encoded(self, name: str, frames: Sequence[Any], *, strict: bool) -> tuple[int, list[bytes]]:
         """The id of a stream, and frames of its client as bytes.
 
         NotFound if no step opened a stream of this name; Conflict if it has ended.
         """
-        subscription = self._open(name)
-        return subscription.id, [subscription.encode(frame, strict=strict) for frame in frames]
+        stream = self._open(name).id
+        encode = self._codings[stream][1]
+        return stream, [encode(frame, strict=strict) for frame in frames]
 
     def id_of(self, name: str) -> int:
         """The id of an open stream. Refused like `encoded`."""
         return self._open(name).id
 
     def leave(self, stream: int) -> None:
-        """Stop following a stream that its client has ended."""
-        self._open_by_id.pop(stream, None)
+        """Stop following a stream that its client or the exchange has ended."""
+        subscription = self._open_by_id.pop(stream, None)
+        if subscription is not None:
+            subscription.is_open = False
 
-    def _open(self, name: str) -> _Subscription:
+    def _open(self, name: str) -> ScriptStream:
         subscription = self._by_name.get(name)
         if subscription is None:
             remedy = "use the `name` of an earlier `subscribe` step"
             raise NotFound(f"there is no stream {name!r}", rule="T1", remedy=remedy)
-        if self._open_by_id.get(subscription.id) is not subscription:
+        if not subscription.is_open:
             raise Conflict(f"the stream {name!r} has ended", rule="T1")
         return subscription
 
@@ -130,16 +101,16 @@ class ScriptStreams:
         if not self._open_by_id:
             return
         for effect in outcome.effects:
-            if isinstance(effect, Send):
-                subscription = self._open_by_id.get(effect.stream)
-                if subscription is not None:
-                    frame = subscription.decode(effect.frame)
-                    if not _is_heartbeat(frame):
-                        subscription.frames.append(frame)
-            elif isinstance(effect, Close):
-                subscription = self._open_by_id.pop(effect.stream, None)
-                if subscription is not None:
-                    subscription.end = effect
+            if not isinstance(effect, Send | Close):
+                continue
+            subscription = self._open_by_id.get(effect.stream)
+            if subscription is None:
+                continue
+            if isinstance(effect, Close):
+                subscription.end = effect
+                self.leave(effect.stream)
+            elif not _is_heartbeat(frame := self._codings[effect.stream][0](effect.frame)):
+                subscription.frames.append(frame)
 
     def failures(self, expectations: tuple[StreamExpect, ...]) -> Iterator[str]:
         """The expectations that do not hold for the frames that arrived since the last check."""

@@ -1,1 +1,0 @@
-"""What a run exercises, in the field's own words: the coverage that guides searches."""

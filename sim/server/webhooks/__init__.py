@@ -1,1 +1,0 @@
-"""Outgoing webhooks."""
