@@ -40,7 +40,7 @@ def last_cash(market: Market, account: str) -> tuple[str, int]:
 def test_longs_are_paid_and_shorts_pay(
     price: int, long_cash: int, long_realized: int, short_realized: int
 ) -> None:
-    """P1, P22."""
+    """P1, P17, P22."""
     market = traded()
     before = {account: market.trading.ledger.balance(account) for account in ("long", "short")}
     rows = len(market.trading.ledger.entries("long"))
@@ -50,7 +50,7 @@ def test_longs_are_paid_and_shorts_pay(
     assert len(market.trading.ledger.entries("long")) - rows == (1 if long_cash else 0)
     if long_cash:
         assert last_cash(market, "long") == ("RESOLUTION", long_cash)
-        assert market.trading.ledger.entries("long")[-1].symbol == "X"  # P17
+        assert market.trading.ledger.entries("long")[-1].symbol == "X"
     for account, realized in (("long", long_realized), ("short", short_realized)):
         position = market.trading.positions.get(account, "X")
         assert (position.net, position.cost, position.realized) == (0, 0, realized)
