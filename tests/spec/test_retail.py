@@ -39,7 +39,7 @@ def test_what_is_on_offer_is_not_available_and_a_trade_day_begins_with_what_is_h
     mine, available = figures(retail.ann)
     sold = {"netPosition": "18.2500", "qtySold": "1.2500", "qtyAvailable": "14.2500"}
     assert mine == mine | sold
-    retail.world.advance("1d")
+    retail.advance("1d")
     mine, _ = figures(retail.ann)
     theirs, _ = figures(retail.bob)
     assert (mine["bodPosition"], theirs["bodPosition"]) == ("18.2500", "-18.2500")
@@ -51,7 +51,7 @@ def test_a_settled_position_keeps_its_side_and_is_worth_nothing_more(price: str,
     retail = RetailWorld()
     retail.order(retail.bob, FINE, SELL_YES, price="0.50", quantity=3)
     retail.order(retail.ann, FINE, BUY_YES, price="0.50", quantity=3)
-    retail.control("instrument.settle", FINE, price=price)
+    retail.settle(FINE, price)
     lost = won[1:] if won.startswith("-") else f"-{won}"
     for client, side, realized in ((retail.ann, "LONG", won), (retail.bob, "SHORT", lost)):
         (held,) = client.get("/v1/portfolio/positions").json()["positions"].values()
@@ -69,7 +69,7 @@ def test_a_settled_position_keeps_its_side_and_is_worth_nothing_more(price: str,
 @pytest.mark.spec("S2.8-3", "S4.2-14")
 def test_a_position_that_was_closed_is_told_once_more_and_listed_no_longer() -> None:
     retail = RetailWorld()
-    socket = streams.socket(retail.world, streams.PRIVATE)
+    socket = streams.socket(retail, streams.PRIVATE)
     streams.subscribe(socket, "p", "POSITION")
     for maker, taker, price in ((SELL_YES, BUY_YES, "0.50"), (BUY_YES, SELL_YES, "0.60")):
         retail.order(retail.bob, FINE, maker, price=price, quantity=3)
