@@ -16,6 +16,7 @@ from sim import Simulation, load_scenario
 from sim.api.gateway.live_views import market_view
 from sim.contract.messages import exchange_settlement_v1 as settlement_wire
 from sim.contract.messages import exchange_v1 as wire
+from sim.core.model.instrument import Instrument
 from sim.core.recurring.markets import Slot
 from sim.kernel.instants import MINUTE, format_instant, parse_instant
 from sim.world.format.yaml_tree import ScenarioError
@@ -81,9 +82,7 @@ def mean(world: Desk, instant: str) -> Decimal:
 
 def trade(world: Desk, symbol: str = WINDOW, contracts: int = 10) -> None:
     """Let the first user buy Up from the second at 55 cents."""
-    instrument = world.instrument(symbol)
-    for user, side in ((0, "buy"), (1, "sell")):
-        assert world.enter(instrument, side, 55, contracts, user=user).status == 200
+    world.trade(world.instrument(symbol), 55, contracts)
 
 
 def told(stream: Any) -> list[tuple[str, str, str]]:
@@ -127,9 +126,8 @@ def test_l6_a_window_is_listed_ahead_and_opens_ninety_seconds_before_it_begins()
 
 def entered(world: Desk, symbol: str = WINDOW) -> int:
     """The status of a bid."""
-    body = {"type": "ORDER_TYPE_LIMIT", "side": "SIDE_BUY", "symbol": symbol, "orderQty": "100"}
-    body |= {"price": "10", "timeInForce": "TIME_IN_FORCE_DAY"}
-    return world.trader().post("/v1/trading/orders", json=body).status
+    terms = Instrument(symbol=symbol, qty_scale=100)
+    return world.enter(terms, "buy", 10, timeInForce="TIME_IN_FORCE_DAY").status
 
 
 @pytest.mark.parametrize("touched", [False, True])
@@ -139,17 +137,14 @@ def test_l7_l8_a_window_closes_where_it_ends_expires_half_an_hour_later_and_term
     to(world, OPENS)
     if touched:
         trade(world)
-    expected = [
+    for instant, wanted in (
         ("2026-09-08T18:29:59.999Z", "OPEN"),
         (ENDS, "CLOSED"),
         ("2026-09-08T18:59:59.999Z", "CLOSED"),
         (EXPIRED, "EXPIRED"),
-    ]
-    for instant, wanted in [
-        *expected,
         ("2026-09-08T20:59:59.999Z", "EXPIRED"),
         (TERMINATED, "TERMINATED"),
-    ]:
+    ):
         assert state(to(world, instant)) == wanted, instant
 
 
@@ -159,9 +154,7 @@ def test_metadata_have_the_price_at_the_end_from_the_preliminary_settlement_on()
     )
 
     def at(instant: str) -> bool:
-        to(world, instant)
-        answer = world.partner.get(f"/v1/refdata/instruments/{WINDOW}")
-        return "crypto_settlement_price" in answer.json()["instrument"]["metadata"]
+        return "crypto_settlement_price" in to(world, instant).reference(WINDOW)["metadata"]
 
     seconds = ("2026-09-08T18:30:59Z", "2026-09-08T18:31:00Z", "2026-09-08T18:41:00Z")
     assert [at(second) for second in seconds] == [False, True, True]
@@ -172,11 +165,8 @@ def test_metadata_have_the_price_at_the_end_from_the_preliminary_settlement_on()
 def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Desk) -> None:
     to(world, "2026-09-08T18:20:00Z")
     event = world.gateway.get(f"/v1/events/slug/{EVENT}").json()["event"]
-    assert (event["startTime"], event["endDate"], event["seriesSlug"]) == (
-        BEGINS,
-        ENDS,
-        "btc-updown-15m",
-    )
+    assert (event["startTime"], event["endDate"]) == (BEGINS, ENDS)
+    assert event["seriesSlug"] == "btc-updown-15m"
     assert {tag["slug"] for tag in event["tags"]} == {"crypto", "bitcoin"}
     found = market(world)
     assert [side["description"] for side in found["marketSides"]] == ["Up", "Down"]
@@ -220,11 +210,9 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Desk) -> None:
     listed = world.partner.post("/v1/refdata/instruments", json=asked)
     symbols = [row["symbol"] for row in listed.json()["instruments"]]
     assert WINDOW in symbols and all("btc" in symbol for symbol in symbols)
-    series = {
-        row["slug"]: row
-        for row in world.gateway.get("/v1/series", params={"limit": 100}).json()["series"]
-    }
-    assert series["btc-updown-15m"]["recurrence"] == "15m"
+    rows = world.gateway.get("/v1/series", params={"limit": 100}).json()["series"]
+    (series,) = (row for row in rows if row["slug"] == "btc-updown-15m")
+    assert series["recurrence"] == "15m"
 
 
 @pytest.mark.long
@@ -301,21 +289,14 @@ def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(world: Desk, touche
     paid = 1 if last >= first else 0
     assert payout(world) == paid
     asked = world.partner.get(f"/v1/instruments/{WINDOW}/settlement").json()
-    assert (asked["stats"]["settlementPx"], asked["stats"]["settlementSetTime"]) == (
-        str(100 * paid),
-        SETTLED,
-    )
-    answer = world.rpc_partner.call(
-        "SettlementService.GetInstrumentSettlement",
-        settlement_wire.GetInstrumentSettlementRequest(symbol=WINDOW),
-    )
+    assert asked["stats"]["settlementPx"] == str(100 * paid)
+    assert asked["stats"]["settlementSetTime"] == SETTLED
+    request = settlement_wire.GetInstrumentSettlementRequest(symbol=WINDOW)
+    answer = world.rpc_partner.call("SettlementService.GetInstrumentSettlement", request)
     assert answer.stats.settlement_px == 100 * paid
     shown = market(world)
-    assert (shown["closed"], shown["status"], shown["metadata"]["cryptoSettlementPrice"]) == (
-        True,
-        "MARKET_STATUS_RESOLVED",
-        f"{last:.2f}",
-    )
+    assert (shown["closed"], shown["status"]) == (True, "MARKET_STATUS_RESOLVED")
+    assert shown["metadata"]["cryptoSettlementPrice"] == f"{last:.2f}"
 
 
 def test_trading_in_a_window_pays_out_to_the_cent(world: Desk) -> None:
@@ -429,16 +410,13 @@ def test_an_operator_who_closes_a_window_early_does_not_settle_it(world: Desk) -
 
 def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Desk) -> None:
     to(world, OPENS)
-    instrument = world.instrument(WINDOW)
     retail = world.customer()
     world.place_as("maker", WINDOW, "sell", "0.40", "5")
-    assert world.retail_enter(instrument, "BUY_LONG", 40, 5).status == 200
+    world.retail_place(world.instrument(WINDOW), "BUY_LONG", 40, 5)
     position = retail.get("/v1/portfolio/positions").json()["positions"][WINDOW]
-    assert (
-        position["netPosition"],
-        position["marketMetadata"]["eventSlug"],
-        position["marketMetadata"]["outcome"],
-    ) == ("5", EVENT, "Yes")
+    metadata = position["marketMetadata"]
+    assert (position["netPosition"], metadata["eventSlug"]) == ("5", EVENT)
+    assert metadata["outcome"] == "Yes"
     to(world, "2026-09-08T18:32:00Z")
     activities = retail.get("/v1/portfolio/activities").json()["activities"]
     assert any(WINDOW in str(activity) and "RESOLUTION" in str(activity) for activity in activities)
@@ -458,12 +436,8 @@ def test_whoever_follows_every_instrument_hears_of_every_edge_of_a_window(world:
     stream = follow(world)
     to(world, "2026-09-08T21:00:01Z")
     heard = [(symbol, found) for _, symbol, found in told(stream)]
-    assert [found for symbol, found in heard if symbol == WINDOW] == [
-        "OPEN",
-        "CLOSED",
-        "EXPIRED",
-        "TERMINATED",
-    ]
+    mine = [found for symbol, found in heard if symbol == WINDOW]
+    assert mine == ["OPEN", "CLOSED", "EXPIRED", "TERMINATED"]
     hour = [symbol for symbol, found in heard if found == "OPEN" and "btc-updown-5m" in symbol]
     assert hour[0] == "cpc-btc-updown-5m-2026-09-08-1805z"
     assert hour == sorted(set(hour))
@@ -483,15 +457,10 @@ def test_market_data_of_everything_shows_a_window_from_its_listing_with_its_sett
     stream = streams.books(world)
     stream.take()
     to(world, "2026-09-08T18:31:01Z")
-    books = [
-        message.update
-        for message in stream.take()
-        if message.update is not None and message.update.symbol == WINDOW
-    ]
-    assert [
-        wire.InstrumentState(books[0].state).name,
-        wire.InstrumentState(books[-1].state).name,
-    ] == ["INSTRUMENT_STATE_OPEN", "INSTRUMENT_STATE_CLOSED"]
+    updates = (message.update for message in stream.take() if message.update is not None)
+    books = [update for update in updates if update.symbol == WINDOW]
+    states = [wire.InstrumentState(book.state).name for book in (books[0], books[-1])]
+    assert states == ["INSTRUMENT_STATE_OPEN", "INSTRUMENT_STATE_CLOSED"]
     assert books[-2].stats.settlement_set_time is None
     assert books[-1].stats.settlement_set_time == parse_instant(SETTLED)
 
@@ -516,18 +485,16 @@ def test_w7_windows_that_overlap_the_weekly_maintenance_are_not_listed() -> None
     to(world, "2026-09-10T05:59:00Z")
     shown = windows_of(world, "btc-updown-15m")
     assert shown[shown.index("2026-09-10-0545z") + 1] == "2026-09-10-1000z"
-    stream_free = world.gateway.get("/v1/market/slug/cpc-btc-updown-15m-2026-09-10-0600z")
-    assert stream_free.status == 404
+    path = "/v1/market/slug/cpc-btc-updown"
+    assert world.gateway.get(f"{path}-15m-2026-09-10-0600z").status == 404
     to(world, "2026-09-10T09:59:58Z")
     assert market(world, "cpc-btc-updown-15m-2026-09-10-1000z")["exchangeStatus"] == "PENDING"
     to(world, "2026-09-10T10:00:00Z")
     assert state(world, "cpc-btc-updown-15m-2026-09-10-1000z") == "OPEN"
     to(world, "2026-09-10T10:20:00Z")
     assert state(world, "cpc-btc-updown-15m-2026-09-10-1015z") == "OPEN"
-    assert [
-        world.gateway.get(f"/v1/market/slug/cpc-btc-updown-1h-2026-09-10-{hour}00z").status
-        for hour in ("06", "09")
-    ] == [404, 404]
+    for hour in ("06", "09"):
+        assert world.gateway.get(f"{path}-1h-2026-09-10-{hour}00z").status == 404
 
 
 @pytest.mark.parametrize("touched", [False, True])
@@ -762,16 +729,9 @@ def _look(world: Desk, places: list[Slot]) -> list[object]:
         settled = exchange.trading.settlements.get(symbol)
         shown = exchange.reference.market(symbol)
         assert shown is not None
-        found.append(
-            (
-                symbol,
-                exchange.trading.state(symbol),
-                settled,
-                exchange.trading.stats(symbol),
-                instrument.metadata,
-                market_view(exchange, shown),
-            )
-        )
+        view = market_view(exchange, shown)
+        state, stats = exchange.trading.state(symbol), exchange.trading.stats(symbol)
+        found.append((symbol, state, settled, stats, instrument.metadata, view))
     return found
 
 

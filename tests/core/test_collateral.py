@@ -27,8 +27,8 @@ def related(kind: EventOutcome, *, cash: int = 100_000, switched_on: bool = True
         for rank, name in enumerate("ABCD")
     ]
     market = Market(*outcomes, Instrument(symbol="E"), cash=1_000_000 * DOLLAR)
-    market.ctx.assumptions.change("fees.taker_theta", 0)
-    market.ctx.assumptions.change("fees.maker_theta", 0)
+    for name in ("taker", "maker"):
+        market.ctx.assumptions.change(f"fees.{name}_theta", 0)
     market.trading.open_account("me", collateral_return=switched_on)
     market.fund("me", cash * DOLLAR)
     return market
@@ -46,32 +46,28 @@ def margin(market: Market) -> float:
     return market.trading.margin_requirement("me") / DOLLAR
 
 
-def test_p8_of_mutually_exclusive_outcomes_only_the_largest_short_posts_margin() -> None:
-    market = related(EXCLUSIVE)
-    hold(market, A=-9000, B=-1000)
-    assert margin(market) == 9000
-    hold(market, C=5)
-    assert margin(market) == 9000  # a long returns nothing
-    hold(market, E=-7)
-    assert margin(market) == 9007  # nor does another event
+MARGINS = [
+    # Of mutually exclusive outcomes only the largest short posts margin; a long returns nothing,
+    # nor does another event.
+    (EXCLUSIVE, True, {"A": -9000, "B": -1000}, 9000),
+    (EXCLUSIVE, True, {"A": -9000, "B": -1000, "C": 5}, 9000),
+    (EXCLUSIVE, True, {"A": -9000, "B": -1000, "C": 5, "E": -7}, 9007),
+    # On a ladder a lower long covers higher shorts, the highest first, and nothing below it.
+    (DIRECTIONAL, True, {"A": 10, "B": -2, "C": -3, "D": -6}, 1),
+    (DIRECTIONAL, True, {"D": 10, "A": -4}, 4),
+    # Without the switch, and where outcomes are independent, every short posts a dollar.
+    (EXCLUSIVE, False, {"A": -9000, "B": -1000}, 10_000),
+    (INDEPENDENT, True, {"A": -10, "B": -10}, 20),
+]
 
 
-def test_p8_on_a_ladder_a_lower_long_covers_higher_shorts_the_highest_first() -> None:
-    market = related(DIRECTIONAL)
-    hold(market, A=10, B=-2, C=-3, D=-6)
-    assert margin(market) == 1
-
-
-def test_p8_on_a_ladder_a_higher_long_covers_nothing_below_it() -> None:
-    market = related(DIRECTIONAL)
-    hold(market, D=10, A=-4)
-    assert margin(market) == 4
-
-
-def test_p8_without_the_switch_every_short_posts_a_dollar() -> None:
-    market = related(EXCLUSIVE, switched_on=False)
-    hold(market, A=-9000, B=-1000)
-    assert margin(market) == 10_000
+@pytest.mark.parametrize(("kind", "switched_on", "nets", "dollars"), MARGINS)
+def test_p8_what_positions_post_depends_on_how_their_outcomes_are_related(
+    kind: EventOutcome, switched_on: bool, nets: dict[str, int], dollars: int
+) -> None:
+    market = related(kind, switched_on=switched_on)
+    hold(market, **nets)
+    assert margin(market) == dollars
 
 
 def test_p8_the_assumption_switches_accounts_opened_from_then_on() -> None:
@@ -80,12 +76,6 @@ def test_p8_the_assumption_switches_accounts_opened_from_then_on() -> None:
     market.ctx.assumptions.change("collateral_return.enabled", True)
     assert market.trading.open_account("after").collateral_return
     assert not market.trading.open_account("clearing", kind="clearing").collateral_return
-
-
-def test_p8_independent_outcomes_return_nothing() -> None:
-    market = related(INDEPENDENT)
-    hold(market, A=-10, B=-10)
-    assert margin(market) == 20
 
 
 def test_p8_freed_cash_may_not_grow_the_same_event_but_counts_elsewhere() -> None:
@@ -161,10 +151,8 @@ def test_p8_no_outcome_can_cost_more_than_the_margin_kept(drawn: list[tuple[int,
     assert kept == max([0, *(-net for net in by_rank.values())])
 
     kept = shorts - returned(DIRECTIONAL, holdings) // CENT
-    for reached in range(-1, 6):  # every rank up to the one reached pays
-        assert -sum(net for rank, net in by_rank.items() if rank <= reached) <= kept
-    worst = max(
+    costs = (  # every rank up to the one reached pays
         -sum(net for rank, net in by_rank.items() if rank <= reached) for reached in range(-1, 6)
     )
-    assert kept == max(0, worst)  # and not a cent more is kept than the worst of them calls for
+    assert kept == max(0, *costs)  # the worst of them, and not a cent more
     assert returned(INDEPENDENT, holdings) == 0

@@ -33,19 +33,9 @@ GOOD = TokenRequest(
 
 def make(seed: int = 7) -> tuple[Context, Credentials]:
     ctx = Context(seed=seed, now=START)
-    return ctx, Credentials(
-        ctx,
-        Firms(
-            ctx,
-            [
-                Firm(
-                    name="firms/Acme",
-                    client_id="client-acme",
-                    scopes=("read:orders", "write:orders"),
-                )
-            ],
-        ),
-    )
+    scopes = ("read:orders", "write:orders")
+    acme = Firm(name="firms/Acme", client_id="client-acme", scopes=scopes)
+    return ctx, Credentials(ctx, Firms(ctx, [acme]))
 
 
 def changed(**fields: object) -> TokenRequest:
@@ -55,14 +45,15 @@ def changed(**fields: object) -> TokenRequest:
 def test_a_token_carries_the_firm_its_scopes_and_180_seconds_of_virtual_time() -> None:
     _, credentials = make()
     grant = credentials.issue(GOOD)
-    claims = grant.claims
-    assert grant.expires_in == 180
-    assert claims["sub"] == "client-acme"
-    assert claims["firm_id"] == "Acme"
-    assert claims["scope"] == "read:orders write:orders"
-    assert claims["aud"] == "https://api.sandbox.test"
-    assert claims["iat"] == START // NS_PER_S
-    assert claims["exp"] == START // NS_PER_S + 180
+    expected = {
+        "sub": "client-acme",
+        "firm_id": "Acme",
+        "scope": "read:orders write:orders",
+        "aud": "https://api.sandbox.test",
+        "iat": START // NS_PER_S,
+        "exp": START // NS_PER_S + 180,
+    }
+    assert (grant.expires_in, grant.claims | expected) == (180, grant.claims)
 
 
 def test_tokens_depend_on_the_seed_alone_and_never_repeat() -> None:
@@ -92,11 +83,8 @@ def test_every_problem_of_an_assertion_has_its_oauth_error(problem: str) -> None
     with pytest.raises(OAuthRefusal) as refused:
         credentials.issue(changed(problem=problem))
     error, http, description, _ = PROBLEMS[problem]
-    assert (refused.value.error, refused.value.http, refused.value.message) == (
-        error,
-        http,
-        description,
-    )
+    found = refused.value
+    assert (found.error, found.http, found.message) == (error, http, description)
     assert http == (401 if error == "invalid_client" else 400)
 
 

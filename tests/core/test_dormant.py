@@ -101,6 +101,10 @@ def moves(events: list[Event]) -> list[tuple[str, InstrumentState, InstrumentSta
     ]
 
 
+def states(exchange: Exchange) -> list[InstrumentState]:
+    return [exchange.trading.state(symbol) for symbol in (LISTED, DORMANT, LATER)]
+
+
 def expiry(symbol: str) -> list[tuple[str, InstrumentState, InstrumentState]]:
     """What an open instrument passes through on its expiration date (rule L9)."""
     return [(symbol, S.OPEN, S.CLOSED), (symbol, S.CLOSED, S.EXPIRED)]
@@ -122,12 +126,9 @@ def buy(exchange: Exchange, symbol: str, account: str = "ann", side: Side = Side
 
 def test_what_is_on_the_shelf_is_listed_and_stands_as_its_dates_say(exchange: Exchange) -> None:
     assert [one.symbol for one in exchange.instruments] == [LISTED, DORMANT, LATER]
-    assert (
-        len(exchange.instruments),
-        DORMANT in exchange.instruments,
-        "nothing" in exchange.instruments,
-    ) == (3, True, False)
-    assert [exchange.trading.state(symbol) for symbol in (DORMANT, LATER)] == [S.OPEN, S.PENDING]
+    assert len(exchange.instruments) == 3
+    assert DORMANT in exchange.instruments and "nothing" not in exchange.instruments
+    assert states(exchange) == [S.OPEN, S.OPEN, S.PENDING]
     assert not exchange.trading.lifecycle.is_materialised(DORMANT)
     with pytest.raises(NotFound):
         exchange.trading.state("nothing")
@@ -161,24 +162,15 @@ def test_maintenance_suspends_the_shelf_as_a_whole_and_opens_it_again(exchange: 
     exchange.pause.on_lead()
     events = exchange.take_events()
     assert moves(events) == [(LISTED, S.OPEN, S.SUSPENDED)]
-    assert [
-        (event.was, event.state) for event in events if isinstance(event, DormantInstrumentsMoved)
-    ] == [(S.OPEN, S.SUSPENDED)]
-    assert [exchange.trading.state(symbol) for symbol in (LISTED, DORMANT, LATER)] == [
-        S.SUSPENDED,
-        S.SUSPENDED,
-        S.PENDING,
-    ]
+    (moved,) = (event for event in events if isinstance(event, DormantInstrumentsMoved))
+    assert (moved.was, moved.state) == (S.OPEN, S.SUSPENDED)
+    assert states(exchange) == [S.SUSPENDED, S.SUSPENDED, S.PENDING]
     exchange.trading.book(DORMANT)  # materialises it
     assert exchange.trading.state(DORMANT) is S.SUSPENDED
     exchange.pause.on_reopen()
     events = exchange.take_events()
     assert moves(events) == [(LISTED, S.SUSPENDED, S.OPEN), (DORMANT, S.SUSPENDED, S.OPEN)]
-    assert [exchange.trading.state(symbol) for symbol in (LISTED, DORMANT, LATER)] == [
-        S.OPEN,
-        S.OPEN,
-        S.PENDING,
-    ]
+    assert states(exchange) == [S.OPEN, S.OPEN, S.PENDING]
 
 
 def test_an_operator_may_take_it_off_the_shelf(exchange: Exchange) -> None:
@@ -198,8 +190,6 @@ def test_a_saved_state_brings_back_what_was_on_the_shelf_and_what_was_not(
     other.trading.listings.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
     other.trading.listings.set_world_start(DormantInstruments())
     other.load(state)
-    assert (
-        other.trading.lifecycle.is_materialised(DORMANT),
-        other.trading.lifecycle.is_materialised(LATER),
-    ) == (True, False)
+    materialised = map(other.trading.lifecycle.is_materialised, (DORMANT, LATER))
+    assert list(materialised) == [True, False]
     assert moves(run(other, NOW + 6 * HOUR))[0] == (LATER, S.PENDING, S.OPEN)

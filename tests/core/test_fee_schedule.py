@@ -17,7 +17,7 @@ from sim.core.model.quantities import CENT
 from sim.run.client.client import Response
 from sim.world.format.yaml_tree import ScenarioError
 from tests.api.test_synchronous_orders import two
-from tests.kit import Desk, begin
+from tests.kit import Desk, begin, order, retail_order
 
 WORLD = """
 name: own-fees
@@ -49,16 +49,8 @@ def world_of(rows: str) -> Desk:
 def post(
     world: Desk, index: int, symbol: str, intent: str, cents: int, contracts: int, **more: Any
 ) -> Response:
-    body = {
-        "marketSlug": symbol,
-        "intent": f"ORDER_INTENT_{intent}",
-        "type": "ORDER_TYPE_LIMIT",
-        "price": {"value": f"0.{cents:02}", "currency": "USD"},
-        "quantity": contracts,
-        "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-        "synchronousExecution": True,
-        **more,
-    }
+    terms = {"synchronousExecution": True, **more}
+    body = retail_order(world.instrument(symbol), intent, cents, contracts, **terms)
     answer = world.retail(two(world)[index]).post("/v1/orders", json=body)
     assert answer.status == 200, answer
     return answer
@@ -66,10 +58,8 @@ def post(
 
 def commissions(answer: Response) -> list[str]:
     """Dollars charged by each fill of a synchronous answer."""
-    fills = [
-        execution for execution in answer.json()["executions"] if execution["type"].endswith("FILL")
-    ]
-    return [execution["commissionNotionalCollected"]["value"] for execution in fills]
+    fills = [one for one in answer.json()["executions"] if one["type"].endswith("FILL")]
+    return [one["commissionNotionalCollected"]["value"] for one in fills]
 
 
 def trade(world: Desk, symbol: str, cents: int, contracts: int) -> tuple[int, int]:
@@ -108,49 +98,42 @@ def test_the_narrowest_row_in_force_decides_each_coefficient(
 def test_every_surface_shows_the_coefficients_of_the_schedule() -> None:
     """P13: the market its taker's; orders of the retail API say 0, as recordings do."""
     world = world_of(ROWS)
-    shown = [
-        world.gateway.get(f"/v1/market/slug/{symbol}").json()["market"]["feeCoefficient"]
-        for symbol in ("tst-a", "oth-b", "oth-c")
-    ]
-    assert shown == [0.02, 0.10, 0.06]
+
+    def shown(symbol: str) -> float:
+        market = world.gateway.get(f"/v1/market/slug/{symbol}").json()["market"]
+        return float(market["feeCoefficient"])
+
+    assert [shown(symbol) for symbol in ("tst-a", "oth-b", "oth-c")] == [0.02, 0.10, 0.06]
     early = post(world, 0, "oth-c", "BUY_LONG", 10, 1).json()["id"]
     world.advance("1h")
-    assert world.gateway.get("/v1/market/slug/oth-c").json()["market"]["feeCoefficient"] == 0.07
+    assert shown("oth-c") == 0.07
     late = post(world, 0, "oth-c", "BUY_LONG", 11, 1).json()["id"]
     client = world.retail(two(world)[0])
     rows = [client.get(f"/v1/order/{order_id}").json()["order"] for order_id in (early, late)]
-    assert [
-        (row["commissionsBasisPoints"], row["makerCommissionsBasisPoints"]) for row in rows
-    ] == [("0", "0")] * 2
+    assert [basis_points(row) for row in rows] == [("0", "0")] * 2
+
+
+def basis_points(row: dict[str, Any]) -> tuple[str, str]:
+    """What an order says of commissions, its taker's and its maker's."""
+    return row["commissionsBasisPoints"], row["makerCommissionsBasisPoints"]
 
 
 def test_the_exchange_shows_basis_points_as_the_retail_api_does() -> None:
     world = world_of(ROWS)
-    found = world.firm
-    client = world.exchange(found, found.users[0].name)
-    body = {
-        "type": "ORDER_TYPE_LIMIT",
-        "side": "SIDE_BUY",
-        "symbol": "oth-c",
-        "orderQty": "10",
-        "price": "30",
-        "timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-    }
-    preview = client.post("/v1/trading/orders/preview", json={"request": body}).json()[
-        "previewOrder"
-    ]
-    order_id = client.post("/v1/trading/orders", json=body).json()["orderId"]
+    instrument = world.instrument("oth-c")
+    asked = {"request": order(instrument, "buy", 30, 10)}
+    preview = world.trader().post("/v1/trading/orders/preview", json=asked).json()
+    order_id = world.place(instrument, "buy", 30, 10)
     world.advance("2h")
-    assert client.post("/v1/trading/orders/cancel", json={"orderId": order_id}).status == 200
-    order = client.get(f"/v1/report/orders/{order_id}").json()["order"]
-    executions = client.post("/v1/report/executions/search", json={"orderId": order_id}).json()[
-        "executions"
+    assert world.cancel(order_id).status == 200
+    executions = world.search("executions", orderId=order_id)
+    rows = [
+        preview["previewOrder"],
+        world.reported(order_id),
+        *(one["order"] for one in executions),
     ]
-    rows = [preview, order, *(execution["order"] for execution in executions)]
     assert len(rows) == 4
-    assert {
-        (row["commissionsBasisPoints"], row["makerCommissionsBasisPoints"]) for row in rows
-    } == {("600", "-125")}
+    assert {basis_points(row) for row in rows} == {("600", "-125")}
 
 
 def test_an_order_never_pays_more_than_the_cap_of_the_schedule() -> None:
@@ -162,11 +145,8 @@ def test_an_order_never_pays_more_than_the_cap_of_the_schedule() -> None:
         post(world, 1, "oth-c", "SELL_LONG", 50, contracts)
     ledger, taker = world.trading.ledger, two(world)[0].account
     before = ledger.balance(taker)
-    assert commissions(post(world, 0, "oth-c", "BUY_LONG", 50, 240)) == [
-        "0.5200",
-        "1.4800",
-        "0.0000",
-    ]
+    charged = commissions(post(world, 0, "oth-c", "BUY_LONG", 50, 240))
+    assert charged == ["0.5200", "1.4800", "0.0000"]
     assert before - ledger.balance(taker) == (12_000 + 200) * CENT
     assert trade(world, "oth-c", 50, 1000)[0] == 200
 
@@ -178,8 +158,7 @@ def test_a_buyer_needs_no_more_than_the_cap_beside_the_price(cents: int, state: 
     post(world, 1, "oth-c", "SELL_LONG", 50, 1000)
     account = two(world)[0].account
     power = world.trading.buying_power(account)
-    change = {"amount": f"{cents / 100 - power / (100 * CENT):.2f}"}
-    world.simulation.control("account.fund", account, change)
+    world.operate("account.fund", account, amount=f"{cents / 100 - power / (100 * CENT):.2f}")
     answer = post(world, 0, "oth-c", "BUY_LONG", 50, 1000)
     assert answer.json()["executions"][-1]["order"]["state"] == f"ORDER_STATE_{state}"
 

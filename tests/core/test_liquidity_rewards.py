@@ -410,6 +410,13 @@ def earnings(client: Http) -> list[tuple[str, float, str]]:
     return [(row["date"], row["reward"], row["status"]) for row in rows]
 
 
+def first_day(world: Desk, *rewards: float) -> None:
+    """Let the first date end; each customer has such a reward of it to come, or none."""
+    world.advance_to(MIDNIGHT)
+    for client, reward in zip(clients(world), rewards, strict=False):
+        assert earnings(client) == ([("2026-09-08", reward, "PENDING")] if reward else [])
+
+
 @pytest.mark.spec("S3.3-1", "S4.2-3", "S2.3-3")
 def test_quotes_earn_by_size_and_closeness_each_eastern_date_and_are_paid_the_next_day() -> None:
     """P16. Bids of 30 at 0.40 and 20 at 0.39 score 30 and 10; an offer alone has its side: shares
@@ -421,11 +428,7 @@ def test_quotes_earn_by_size_and_closeness_each_eastern_date_and_are_paid_the_ne
     bid(bob, 39, 20)
     bid(ann, 60, 40, "BUY_SHORT")
     before = balances(world)
-    world.advance_to("2026-09-09T00:00:00-04:00")
-    assert [earnings(client) for client in (ann, bob)] == [
-        [("2026-09-08", 175, "PENDING")],
-        [("2026-09-08", 25, "PENDING")],
-    ]
+    first_day(world, 175, 25)
     world.advance_to("2026-09-09T02:00:00-04:00")
     assert earnings(bob) == [("2026-09-09", 25, "PENDING"), ("2026-09-08", 25, "PENDING")]
     world.advance_to("2026-09-09T12:00:00-04:00")
@@ -492,11 +495,7 @@ def test_a_quote_earns_for_the_seconds_it_rests(steps: tuple[str, ...]) -> None:
     for step in steps:
         world.advance(step)
     assert bob.post(f"/v1/order/{order_id}/cancel", json={"marketSlug": "tst-m"}).status == 200
-    world.advance_to("2026-09-09T00:00:00-04:00")
-    assert (earnings(bob), earnings(ann)) == (
-        [("2026-09-08", 25, "PENDING")],
-        [("2026-09-08", 175, "PENDING")],
-    )
+    first_day(world, 175, 25)
 
 
 @pytest.mark.parametrize(("split", "reward"), [("by_score", 200), ("by_second", 50)])
@@ -505,8 +504,7 @@ def test_what_seconds_without_quotes_are_worth(split: str, reward: float) -> Non
     world = world_of(more=f"assumptions: {{incentives.split: {split}}}\n")
     world.advance("1h")
     bid(clients(world)[0], 40, 10)
-    world.advance_to("2026-09-09T00:00:00-04:00")
-    assert earnings(clients(world)[0]) == [("2026-09-08", reward, "PENDING")]
+    first_day(world, reward)
 
 
 def test_below_a_dollar_a_reward_is_skipped() -> None:
@@ -539,11 +537,7 @@ def test_a_side_below_the_target_size_earns_nothing_and_levels_beyond_it_neither
     bid(ann, 40, 4)
     bid(bob, 39, 7)
     bid(ann, 38, 50)
-    world.advance_to("2026-09-09T00:00:00-04:00")
-    assert (earnings(ann), earnings(bob)) == (
-        [("2026-09-08", 106.66, "PENDING")],
-        [("2026-09-08", 93.33, "PENDING")],
-    )
+    first_day(world, 106.66, 93.33)
 
 
 def test_a_halted_market_earns_nobody_anything_and_firms_earn_like_anybody() -> None:
@@ -597,8 +591,7 @@ def test_a_quote_earns_from_its_second_on_after_a_restore_too(later: str) -> Non
     world.simulation.snapshot("quoted")
     world.advance(later)
     world.simulation.restore("quoted")
-    world.advance_to("2026-09-09T00:00:00-04:00")
-    assert earnings(clients(world)[0]) == [("2026-09-08", 200, "PENDING")]
+    first_day(world, 200)
 
 
 def test_takers_share_a_volume_pool_from_the_smallest_turnover_on() -> None:
@@ -612,11 +605,7 @@ def test_takers_share_a_volume_pool_from_the_smallest_turnover_on() -> None:
         bid(ann, price, 500)
         bid(bob, price, 250)
         bid(bob, price, 50, "SELL_LONG") if price == 2 else None
-    world.advance_to("2026-09-09T00:00:00-04:00")
-    assert (earnings(ann), earnings(bob)) == (
-        [("2026-09-08", 60, "PENDING")],
-        [("2026-09-08", 30, "PENDING")],
-    )
+    first_day(world, 60, 30)
 
 
 @pytest.mark.parametrize(
@@ -649,9 +638,7 @@ def test_a_taker_earns_from_the_minimum_on_at_prices_that_count(
         world.operate("account.fund", found.account, amount="50000")
     bid(bob, cents, contracts, "BUY_SHORT")
     bid(ann, cents, contracts)
-    world.advance_to("2026-09-09T00:00:00-04:00")
-    assert earnings(ann) == ([("2026-09-08", 90, "PENDING")] if rewarded else [])
-    assert earnings(bob) == []
+    first_day(world, 90 * rewarded, 0)
 
 
 @pytest.mark.parametrize(
@@ -678,12 +665,8 @@ def test_levels_count_from_the_best_price_until_they_hold_the_target_size(
     bid(ann, cents, best, intent)
     if next_best:
         bid(bob, cents - 1 if cents == 40 else cents + 1, next_best, intent)
-    world.advance_to("2026-09-09T00:00:00-04:00")
-    total = sum(scores)
-    assert [earnings(client) for client in (ann, bob)] == [
-        [("2026-09-08", int(score / total * 20_000) / 100, "PENDING")] if score else []
-        for score in scores
-    ]
+    total = sum(scores) or 1
+    first_day(world, *(int(score / total * 20_000) / 100 for score in scores))
 
 
 def test_scoring_can_be_left_to_the_scenario() -> None:
@@ -702,21 +685,15 @@ def test_scoring_can_be_left_to_the_scenario() -> None:
 
 def test_points_survive_a_snapshot_and_a_fork() -> None:
     world = world_of()
-    ann, bob = clients(world)
-    bid(ann, 40, 10)
+    bid(clients(world)[0], 40, 10)
     world.advance("1h")
     world.simulation.snapshot("half")
     twin = Desk(world.simulation.fork())
     for one in (world, twin):
         bid(clients(one)[1], 40, 10)
-        one.advance_to("2026-09-09T00:00:00-04:00")
-        assert [earnings(client) for client in clients(one)] == [
-            [("2026-09-08", 150, "PENDING")],
-            [("2026-09-08", 50, "PENDING")],
-        ]
+        first_day(one, 150, 50)
     world.simulation.restore("half")
-    world.advance_to("2026-09-09T00:00:00-04:00")
-    assert earnings(ann) == [("2026-09-08", 200, "PENDING")] and earnings(bob) == []
+    first_day(world, 200, 0)
 
 
 def test_nothing_is_looked_at_while_nothing_happens() -> None:
@@ -725,21 +702,14 @@ def test_nothing_is_looked_at_while_nothing_happens() -> None:
     """
     world = world_of(LIQUID.replace("2026-09-09T02", "2026-09-09T22") + "}")
     bid(clients(world)[0], 40, 10)
-    fired = [world.simulation.advance_to(world.now + HOUR).fired for _ in range(24)]
-    assert [
-        timer.subject
-        for step in fired
-        for timer in step
-        if timer.timer == "incentive.score" and _symbol(world, timer.subject) == "tst-m"
-    ] != []
-    assert (
-        sum(
-            timer.timer == "incentive.score" and _symbol(world, timer.subject) == "tst-m"
-            for step in fired
-            for timer in step
-        )
-        == 2
-    )
+    periods = world.core.incentives.periods
+    scored = [
+        timer
+        for _ in range(24)
+        for timer in world.simulation.advance_to(world.now + HOUR).fired
+        if timer.timer == "incentive.score" and periods[int(timer.subject)].symbol == "tst-m"
+    ]
+    assert len(scored) == 2
 
 
 def test_a_book_is_looked_at_once_a_second_however_often_it_changes(
@@ -767,20 +737,12 @@ def test_a_book_is_looked_at_once_a_second_however_often_it_changes(
     assert earnings(ann) == [("2026-09-08", 200, "PENDING")]
 
 
-def _symbol(world: Desk, number: str) -> str:
-    return world.core.incentives.periods[int(number)].symbol
-
-
 @pytest.mark.parametrize(
     ("change", "text"),
     [('discount_factor: "1.1"', "not between 0 and 1"), ('max_spread: "-1"', "below zero")],
 )
 def test_a_program_that_makes_no_sense_is_told(change: str, text: str) -> None:
-    period = (
-        f"{LIQUID}, {change}}}"
-        if "max" in change
-        else f"{LIQUID}}}".replace('discount_factor: "0.5"', change)
-    )
+    period = LIQUID.replace('discount_factor: "0.5"', change) + "}"
     with pytest.raises(ScenarioError) as wrong:
         world_of(period)
     assert text in str(wrong.value)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sim.core.model.enums import InstrumentState, LedgerEntryType
+from sim.core.model.enums import InstrumentState
 from sim.core.model.events import PositionChanged, Settled
 from sim.core.model.instrument import Instrument
-from sim.core.model.quantities import CENT, DOLLAR
+from sim.core.model.quantities import DOLLAR
 from sim.core.model.refusals import Conflict, IllegalTransition, InvalidRequest, OrderRefused
 from sim.kernel.instants import DAY, HOUR, hours, seconds
 from tests.trading_harness import START, Market
@@ -28,14 +28,6 @@ def traded(**terms: Any) -> Market:
     return market
 
 
-def check_settled_after_the_close(market: Market) -> None:
-    """The long position is paid a minute after the next close, and not before."""
-    assert market.trading.positions.net("long", "X") == 100
-    market.move(S.CLOSED)
-    market.advance(seconds(60))
-    assert market.trading.positions.net("long", "X") == 0
-
-
 def last_cash(market: Market, account: str) -> tuple[str, int]:
     row = market.trading.ledger.entries(account)[-1]
     return row.type.name, row.after - row.before
@@ -48,7 +40,7 @@ def last_cash(market: Market, account: str) -> tuple[str, int]:
 def test_longs_are_paid_and_shorts_pay(
     price: int, long_cash: int, long_realized: int, short_realized: int
 ) -> None:
-    """P1, P22."""
+    """P1, P17, P22."""
     market = traded()
     before = {account: market.trading.ledger.balance(account) for account in ("long", "short")}
     rows = len(market.trading.ledger.entries("long"))
@@ -58,6 +50,7 @@ def test_longs_are_paid_and_shorts_pay(
     assert len(market.trading.ledger.entries("long")) - rows == (1 if long_cash else 0)
     if long_cash:
         assert last_cash(market, "long") == ("RESOLUTION", long_cash)
+        assert market.trading.ledger.entries("long")[-1].symbol == "X"
     for account, realized in (("long", long_realized), ("short", short_realized)):
         position = market.trading.positions.get(account, "X")
         assert (position.net, position.cost, position.realized) == (0, 0, realized)
@@ -157,47 +150,34 @@ def test_an_outcome_may_stay_preliminary_for_a_while() -> None:
     assert settled == [(True, seconds(60)), (False, seconds(60) + HOUR)]
 
 
-def test_an_outcome_known_long_after_the_close_settles_at_once() -> None:
-    """L25."""
-    market = traded()
-    market.move(S.CLOSED)
-    market.advance(hours(1))
-    market.trading.listings.record_outcome("X", 100)
-    market.advance(0)
-    assert market.trading.positions.net("long", "X") == 0
+REOPENED = [
+    # What happens around an outcome, and whether it pays at once or only after the next close.
+    ((S.CLOSED, HOUR, "outcome", 0), True),
+    ((S.CLOSED, "outcome", S.OPEN, HOUR), False),
+    ((S.CLOSED, HOUR, S.OPEN, "outcome", HOUR), False),
+    # L5: what counts is when trading ended, not when the terms had it end.
+    ((2 * HOUR, S.OPEN, "outcome", HOUR), False),
+]
 
 
-def test_reopening_calls_the_settlement_off_until_the_next_close() -> None:
-    """L25."""
-    market = traded()
-    market.move(S.CLOSED)
-    market.trading.listings.record_outcome("X", 100)
-    market.move(S.OPEN)
-    market.advance(hours(1))
-    check_settled_after_the_close(market)
-
-
-def test_an_outcome_that_comes_after_a_reopening_waits_for_the_next_close() -> None:
-    """L25."""
-    market = traded()
-    market.move(S.CLOSED)
-    market.advance(hours(1))
-    market.move(S.OPEN)
-    market.trading.listings.record_outcome("X", 100)
-    market.advance(hours(1))
-    check_settled_after_the_close(market)
-
-
-def test_an_outcome_of_a_market_that_was_reopened_past_its_closing_date_waits_for_the_close() -> (
-    None
-):
-    """L5, L25: what counts is when trading ended, not when the terms had it end."""
-    market = traded(closes=START + HOUR)
-    market.advance(hours(2))
-    market.move(S.OPEN)
-    market.trading.listings.record_outcome("X", 100)
-    market.advance(hours(1))
-    check_settled_after_the_close(market)
+@pytest.mark.parametrize(("happens", "at_once"), REOPENED)
+def test_an_outcome_pays_once_its_market_has_closed_and_stays_closed(
+    happens: tuple[Any, ...], at_once: bool
+) -> None:
+    """L25: a reopening calls the settlement off until a minute after the next close."""
+    market = traded(**({} if S.CLOSED in happens else {"closes": START + HOUR}))
+    for one in happens:
+        if one == "outcome":
+            market.trading.listings.record_outcome("X", 100)
+        elif isinstance(one, S):
+            market.move(one)
+        else:
+            market.advance(one)
+    assert market.trading.positions.net("long", "X") == (0 if at_once else 100)
+    if not at_once:
+        market.move(S.CLOSED)
+        market.advance(seconds(60))
+        assert market.trading.positions.net("long", "X") == 0
 
 
 def test_a_correction_pays_the_difference_to_whoever_was_resolved() -> None:
@@ -273,15 +253,3 @@ def test_settlement_never_touches_an_instrument_without_positions() -> None:
     market.advance(DAY)
     assert not [event for event in market.take() if isinstance(event, Settled)]
     assert market.trading.stats("X").settlement_px is None
-
-
-def test_resolution_is_a_public_ledger_type_with_the_symbol() -> None:
-    """P17, P22."""
-    market = traded()
-    market.trading.listings.settle("X", 100)
-    row = market.trading.ledger.entries("long")[-1]
-    assert (row.type, row.symbol, row.after - row.before) == (
-        LedgerEntryType.RESOLUTION,
-        "X",
-        10_000 * CENT,
-    )

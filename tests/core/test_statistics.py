@@ -63,13 +63,8 @@ def test_a_session_ends_with_a_close_price_and_the_next_begins_afresh() -> None:
     assert market.trading.stats("X").close_px == 50
     market.move(S.OPEN)
     stats = market.trading.stats("X")
-    assert read(stats, "open_px close_px shares_traded last_trade_px open_interest") == (
-        None,
-        None,
-        0,
-        50,
-        2,
-    )
+    shown = read(stats, "open_px close_px shares_traded last_trade_px open_interest")
+    assert shown == (None, None, 0, 50, 2)
     trade(market, 30, 1)
     assert market.trading.stats("X").open_px == 30
 
@@ -84,21 +79,12 @@ def test_trade_statistics_slice_a_window_evenly_with_edges_to_the_later_bar() ->
     market.advance(minutes(5))
     trade(market, 40, 3)
     whole, bars, starts, ends = window(market, start, start + minutes(30), 3)
-    assert read(whole, "first last high low total_trade_count volume notional") == (
-        50,
-        40,
-        60,
-        40,
-        3,
-        6,
-        290,
-    )
+    shown = read(whole, "first last high low total_trade_count volume notional")
+    assert shown == (50, 40, 60, 40, 3, 6, 290)
     assert [bar.total_trade_count for bar in bars] == [1, 2, 0]
     assert bars[2] == TradeStats()
-    assert (starts, ends) == (
-        [start, start + minutes(10), start + minutes(20)],
-        [start + minutes(10), start + minutes(20), start + minutes(30)],
-    )
+    edges = [start + minutes(passed) for passed in (0, 10, 20, 30)]
+    assert (starts, ends) == (edges[:-1], edges[1:])
 
 
 def test_a_window_holds_its_start_and_not_its_end() -> None:
@@ -118,15 +104,11 @@ def test_cleared_sums_are_zero_until_the_trade_is_cleared() -> None:
     start = market.ctx.now
     trade(market, 50, 2)
     fresh = window(market, start, start + minutes(1), 1)[0]
-    assert read(fresh, "total_trade_count cleared_trade_count cleared_volume cleared_notional") == (
-        1,
-        0,
-        0,
-        0,
-    )
+    cleared = "cleared_trade_count cleared_volume cleared_notional"
+    assert (fresh.total_trade_count, read(fresh, cleared)) == (1, (0, 0, 0))
     market.advance(seconds(30))
     later = window(market, start, start + minutes(1), 1)[0]
-    assert (later.cleared_trade_count, later.cleared_volume, later.cleared_notional) == (1, 2, 100)
+    assert read(later, cleared) == (1, 2, 100)
 
 
 def test_the_lag_of_cleared_sums_can_be_switched_off() -> None:
@@ -147,15 +129,11 @@ def test_trades_clear_one_after_the_other_with_one_timer() -> None:
     assert len(market.ctx.timers.pending()) == 1
     market.take()
     market.advance(seconds(20))
-    assert [
-        (event.trade.id, event.state) for event in market.take() if isinstance(event, Traded)
-    ] == [(first, TradeState.CLEARED)]
+    (event,) = (event for event in market.take() if isinstance(event, Traded))
+    assert (event.trade.id, event.state) == (first, TradeState.CLEARED)
     market.advance(seconds(10))
-    assert [
-        (event.trade.id, event.trade.state_at)
-        for event in market.take()
-        if isinstance(event, Traded)
-    ] == [(second, START + seconds(40))]
+    (event,) = (event for event in market.take() if isinstance(event, Traded))
+    assert (event.trade.id, event.trade.state_at) == (second, START + seconds(40))
     assert market.ctx.timers.pending() == []
 
 

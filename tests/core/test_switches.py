@@ -185,7 +185,7 @@ def confirmed_late(world: Desk) -> object:
 
 
 def combo_of_three_legs(world: Desk) -> object:
-    return world.customer().post("/v1/combos", json={"legs": rfqs.legs(world)}).status
+    return world.customer(rfqs.ASKS).post("/v1/combos", json={"legs": rfqs.legs(world)}).status
 
 
 def traded_after_a_second(world: Desk) -> object:

@@ -34,23 +34,14 @@ def test_nothing_that_everybody_sees_of_a_trade_says_who_traded(world: Desk) -> 
     for kind in ("TRADE", "MARKET_DATA", "MARKET_DATA_LITE"):
         streams.subscribe(socket, kind, kind, [instrument.symbol])
     world.place(instrument, "sell", 40, 2)
-    bought = retail_order(instrument, "BUY_LONG", 40, 2)
-    api_key = world.keys[0]
-    assert world.retail(api_key).post("/v1/orders", json=bought).status == 200
+    world.retail_place(instrument, "BUY_LONG", 40, 2)
     world.advance("1s")
     frames = socket.take()
     assert any("trade" in frame for frame in frames)
-    slug = instrument.symbol
-    seen = texts(frames) | {
-        text
-        for path in (
-            f"/v1/markets/{slug}/book",
-            f"/v1/markets/{slug}/bbo",
-            f"/v1/market/slug/{slug}",
-        )
-        for text in texts(world.gateway.get(path).json())
-    }
-    seller = world.firm.users[0]
+    seen, slug = texts(frames), instrument.symbol
+    for path in (f"markets/{slug}/book", f"markets/{slug}/bbo", f"market/slug/{slug}"):
+        seen |= texts(world.gateway.get(f"/v1/{path}").json())
+    seller, api_key = world.user(), world.keys[0]
     for name in (seller.name, seller.account, api_key.account, api_key.participant, api_key.key_id):
         assert not [text for text in seen if name and name in text], name
 
@@ -81,7 +72,7 @@ def test_a_row_repeats_or_is_skipped_when_rows_come_or_go_during_a_sweep(world: 
     newest = world.place(instrument, "buy", 40)
     assert page(token)[0] == placed[1:3]  # placed[1] was on the first page already
     for gone in (newest, *first):
-        client.post("/v1/trading/orders/cancel", json={"orderId": gone})
+        world.cancel(gone)
     assert page(token) == (placed[4:], "")  # no page had placed[2] and placed[3]
     for bad in ("!", "eyJvZmZzZXQiOi0xfQ==", token[:-2]):
         asked = {"symbol": instrument.symbol, "pageToken": bad}
@@ -116,27 +107,23 @@ def test_open_orders_are_those_that_work_and_the_callers_own(world: Desk) -> Non
     partly = world.place(instrument, "buy", 35, 4)
     world.place(instrument, "sell", 35, 1, user=1)
     gone = world.place(instrument, "buy", 31, 1)
-    world.trader().post("/v1/trading/orders/cancel", json={"orderId": gone})
+    world.cancel(gone)
     params = {"symbols": instrument.symbol}
 
-    def rows(user: int = 0, **more: Any) -> list[dict[str, Any]]:
-        answer = world.trader(user).get("/v1/trading/orders/open", params=params | more)
-        assert answer.status == 200, answer
-        found: list[dict[str, Any]] = answer.json()["orders"]
-        return found
+    def rows(user: int = 0) -> list[dict[str, Any]]:
+        answer = world.trader(user).get("/v1/trading/orders/open", params=params)
+        return list(answer.json()["orders"])
 
     assert [row["id"] for row in rows()] == [rests, partly]
-    for row in rows():
-        single = world.reported(row["id"])
-        assert single == row
+    assert [world.reported(row["id"]) for row in rows()] == rows()
     assert rows()[1]["leavesQty"] == str(3 * instrument.qty_scale)
     assert rows(1) == []
     over_grpc = world.rpc_trader().call(
         "OrderEntryAPI.GetOpenOrders", wire.GetOpenOrdersRequest(symbols=[instrument.symbol])
     )
     assert [one.id for one in over_grpc.orders] == [rests, partly]
-    foreign = world.account(1)
-    asked = world.trader().get("/v1/trading/orders/open", params={"accounts": foreign})
+    foreign = {"accounts": world.account(1)}
+    asked = world.trader().get("/v1/trading/orders/open", params=foreign)
     assert asked.status == 403 or asked.json()["orders"] == []
     assert world.partner.get("/v1/trading/orders/open").status == 403
 
@@ -170,7 +157,7 @@ def test_entries_of_april_are_nowhere_and_those_of_may_everywhere() -> None:
     told = [entry for frame in stream.take() for entry in frame.entries]
     assert [entry.symbol for entry in told] == [instrument.symbol]
     # The cumulative state is not that of May alone.
-    last = client.get("/v1/positions/ledger", params={"account": mine}).json()["entries"][0]
+    last = world.ledger("positions")[0]
     assert last["netPosition"] == str(2 * instrument.qty_scale)
 
 
@@ -199,8 +186,8 @@ def test_position_changes_follow_trades_and_end_with_the_settlement_of_the_marke
     changes = told()
     assert [one.position.net_position for one in changes] == [3 * qty, 2 * qty]
     assert not any(one.position.expired for one in changes)
-    shown = world.trader().get("/v1/positions", params={"name": mine, "symbol": instrument.symbol})
-    assert shown.json()["positions"][0]["netPosition"] == str(2 * qty)
+    (shown,) = world.positions(symbol=instrument.symbol)
+    assert shown["netPosition"] == str(2 * qty)
     world.settle(instrument, "1")
     (settled,) = told()
     assert settled.position.net_position == 0
@@ -239,19 +226,13 @@ def test_every_order_trade_and_answer_can_be_logged_by_its_ids(world: Desk) -> N
     body = retail_order(instrument, "BUY_LONG", 40, 1, synchronousExecution=True)
     placed = world.customer().post("/v1/orders", json=body).json()
     fill = placed["executions"][-1]
-    assert fill["id"]
-    assert fill["tradeId"]
-    assert fill["traceId"]
+    assert all((fill["id"], fill["tradeId"], fill["traceId"]))
     assert fill["order"]["id"] == placed["id"]
-    (copy,) = [one for frame in copies.take() for one in frame.executions if one.trade_id]
+    (copy,) = [one for one in streams.executions_on(copies) if one.trade_id]
     assert copy.trade_id == fill["tradeId"]  # both sides of a trade have it
-    assert copy.id
-    assert copy.id != fill["id"]
-    assert copy.trace_id
-    assert copy.order.id
+    assert all((copy.id, copy.trace_id, copy.order.id)) and copy.id != fill["id"]
     assert copy.order.account == world.account(1)
-    asked = {"symbol": instrument.symbol}
-    (trade,) = world.search("trades", 1, **asked)
+    (trade,) = world.search("trades", 1, symbol=instrument.symbol)
     assert trade["id"] == fill["tradeId"]
     refused = world.enter(instrument, "buy", 40, 0)
     assert refused.status == 400

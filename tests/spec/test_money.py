@@ -18,7 +18,7 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR, divide_half_even
 from sim.kernel.instants import DAY, HOUR, Instant, eastern, eastern_date, parse_instant
 from tests.core.test_liquidity_rewards import advance, entered
-from tests.kit import Desk, begin, order
+from tests.kit import Desk, begin
 from tests.sessions import SESSIONS
 from tests.trading_harness import Market
 
@@ -45,8 +45,7 @@ def pay_fees(world: Desk) -> int:
     assert world.keys[0].account == TAKER
     world.enter(instrument, "sell", 50, 1000)
     before = cash(world)
-    placed = world.retail_enter(instrument, "BUY_LONG", 50, 1000)
-    assert placed.status == 200, placed
+    world.retail_place(instrument, "BUY_LONG", 50, 1000)
     return before - cash(world) - 500 * DOLLAR
 
 
@@ -144,12 +143,7 @@ def test_p16_rebates_can_be_switched_off_and_survive_a_snapshot() -> None:
 def test_p19_entry_types_are_bare_in_rest_answers_and_taken_with_either_prefix(
     world: Desk, name: str
 ) -> None:
-    account = world.account()
-    found = world.trader().get(
-        "/v1/funding/balance-ledger", params={"account": account, "entryTypes": name}
-    )
-    assert found.status == 200, found
-    assert {row["entryType"] for row in found.json()["entries"]} == {"DEPOSIT"}
+    assert {row["entryType"] for row in world.ledger("cash", entryTypes=name)} == {"DEPOSIT"}
 
 
 @pytest.mark.parametrize(("choice", "status"), [("execution", 200), ("400", 400)])
@@ -157,15 +151,13 @@ def test_p4_how_retail_refuses_what_cannot_be_paid_is_a_switch(
     world: Desk, choice: str, status: int
 ) -> None:
     world.assume("retail.funds_refusal", choice)
-    client = world.customer()
-    instrument = world.quiet()
-    answer = world.retail_enter(instrument, "BUY_LONG", 90, 1_000_000)
+    answer = world.retail_enter(world.quiet(), "BUY_LONG", 90, 1_000_000)
     assert answer.status == status
     if status == 200:
         assert world.retail_read(answer.json()["id"])["state"] == "ORDER_STATE_REJECTED"
     else:
         assert answer.json() == {"status": 400, "message": "You don't have enough funds"}
-    assert client.get("/v1/orders/open").json() == {"orders": []}
+    assert world.customer().get("/v1/orders/open").json() == {"orders": []}
 
 
 REASONS = [
@@ -182,13 +174,7 @@ def test_m5_what_a_price_outside_the_band_is_called_is_a_switch(
     world.assume("price_band.reject_reason", choice)
     world.assume("orders.sync_reject", "async")
     instrument = world.quiet(tick=5)
-    above = instrument.price_high + instrument.tick
-    assert (
-        world.trader()
-        .post("/v1/trading/orders", json=order(instrument, "buy", 40, 1) | {"price": str(above)})
-        .status
-        == 200
-    )
+    world.place(instrument, "buy", 40, price=str(instrument.price_high + instrument.tick))
     (row,) = world.search("executions", symbol=instrument.symbol)
     assert (row["type"], row["orderRejectReason"]) == (
         "EXECUTION_TYPE_REJECTED",

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from sim.core.model.instrument import Instrument
 from sim.kernel.instants import DAY, HOUR, eastern, format_instant
 from tests.kit import FEW_GAMES, Desk, begin, streams
 
@@ -16,13 +15,8 @@ def begun(at: str, **assumptions: str) -> Desk:
     """The quickstart from an instant on, with assumptions changed."""
     world = begin(FEW_GAMES, start=at)
     for name, value in assumptions.items():
-        world.operate("assumption.set", name.replace("__", "."), value=value)
+        world.assume(name.replace("__", "."), value)
     return world
-
-
-def trade(world: Desk, instrument: Instrument, contracts: int = 1) -> None:
-    for user, side in ((1, "sell"), (0, "buy")):
-        assert world.enter(instrument, side, 50, contracts, user=user).status == 200
 
 
 @pytest.mark.spec("S8-7")
@@ -30,16 +24,15 @@ def trade(world: Desk, instrument: Instrument, contracts: int = 1) -> None:
 def test_r10_announced_wipes_of_executions_happen_when_asked_for(choice: str, left: int) -> None:
     world = begun("2026-08-26T12:00:00-04:00", retention__wipe_dates=choice)
     instrument = world.quiet()
-    trade(world, instrument)
+    world.trade(instrument)
 
-    def search() -> Any:
-        asked = {"symbol": instrument.symbol}
-        return world.search("executions", **asked)
+    def orders() -> int:
+        rows = world.search("executions", symbol=instrument.symbol)
+        return len({row["order"]["id"] for row in rows})
 
-    orders = len({row["order"]["id"] for row in search()})
-    assert orders == 1
+    assert orders() == 1
     world.advance_to("2026-08-27T06:00:00-04:00")
-    assert len({row["order"]["id"] for row in search()}) == left
+    assert orders() == left
 
 
 @pytest.mark.spec("S8-7")
@@ -49,7 +42,7 @@ def test_r10_trade_statistics_outlive_market_data_unless_they_count_as_such(
 ) -> None:
     world = begun("2026-09-08T14:00:00-04:00", retention__trade_stats=choice)
     instrument = world.quiet()
-    trade(world, instrument)
+    world.trade(instrument)
     asked = {
         "symbol": instrument.symbol,
         "startTime": "2026-09-08T00:00:00Z",
@@ -75,7 +68,7 @@ def test_r10_what_is_gone_stays_gone_in_the_hours_around_a_window_after_clocks_c
     window = eastern(date.fromisoformat(week), 2)
     world = begun(format_instant(window - 20 * DAY))
     instrument = world.quiet()
-    trade(world, instrument)
+    world.trade(instrument)
     shown = []
     for hour in (-30, -2, -1, 0, 5, 6, 7):
         world.advance_to(window + hour * HOUR)
@@ -104,12 +97,10 @@ def test_r14_retail_positions_come_at_once_where_paging_is_not_enabled(world: De
 def test_m39_a_dropped_stream_cancels_nothing(world: Desk) -> None:
     instrument = world.quiet()
     stream = streams.orders(world)
-    placed = world.enter(instrument, "buy", 40, 1).json()["orderId"]
+    placed = world.place(instrument, "buy", 40)
     stream.close()
     world.advance("10m")
-    assert placed in [
-        row["id"] for row in world.trader().get("/v1/trading/orders/open").json()["orders"]
-    ]
+    assert placed in [row["id"] for row in world.open_orders()]
 
 
 def test_s14_a_stream_outlives_the_token_it_was_opened_with(world: Desk) -> None:
@@ -119,12 +110,7 @@ def test_s14_a_stream_outlives_the_token_it_was_opened_with(world: Desk) -> None
     world.advance("181s")  # a token lives 180
     world.forget_tokens()
     world.enter(instrument, "buy", 40, 1)
-    assert [
-        execution.order.symbol
-        for message in stream.take()
-        if message.update
-        for execution in message.update.executions
-    ] == [instrument.symbol]
+    assert [row.order.symbol for row in streams.executions_on(stream)] == [instrument.symbol]
     assert stream.end is None
 
 
@@ -135,17 +121,16 @@ def test_s2_whether_a_position_change_stream_begins_with_what_is_held_is_a_switc
 ) -> None:
     world.assume("stream.position_change_snapshot", snapshot)
     instrument = world.quiet()
-    trade(world, instrument, 1000 // instrument.qty_scale)
+    world.trade(instrument, contracts=1000 // instrument.qty_scale)
     stream = streams.position_changes(world, symbols=[instrument.symbol])
-    held = [change.position for message in stream.take() for change in message.position_changes]
-    assert [
-        position.net_position for position in held if position.account == world.account()
-    ] == wanted
-    trade(world, instrument, 1000 // instrument.qty_scale)
-    after = [change.position for message in stream.take() for change in message.position_changes]
-    assert [position.net_position for position in after if position.account == world.account()] == [
-        2000
-    ]
+
+    def held() -> list[int]:
+        rows = [change.position for frame in stream.take() for change in frame.position_changes]
+        return [row.net_position for row in rows if row.account == world.account()]
+
+    assert held() == wanted
+    world.trade(instrument, contracts=1000 // instrument.qty_scale)
+    assert held() == [2000]
 
 
 @pytest.mark.parametrize(("choice", "code"), [("unavailable", 14), ("ok", 0)])
@@ -196,7 +181,7 @@ def test_r2_a_limit_per_minute_is_a_bucket_or_a_sliding_window() -> None:
 
 def test_r5_the_text_of_an_endpoint_limit_is_a_switch() -> None:
     world = begin()
-    world.operate("assumption.set", "limits.endpoint_text", value="{method} ({rung}): wait {wait}")
+    world.assume("limits.endpoint_text", "{method} ({rung}): wait {wait}")
     search: Any = lambda: world.trader().post("/v1/report/orders/search", json={"symbol": "x"})  # noqa: E731
     assert [search() for _ in range(13)][-1].json()["message"] == "SearchOrders (endpoint): wait 5s"
 

@@ -343,14 +343,11 @@ def test_cleared_figures_are_zero_for_a_fresh_trade_and_its_own_afterwards_over_
 
 def scaled_pair(world: Desk) -> list[Any]:
     """Two open instruments of the default world with different price scales and empty books."""
-    trading = world.trading
     by_scale: dict[tuple[int, int], Any] = {}
-    for instrument in world.core.instruments:
-        if trading.state(instrument.symbol).name == "OPEN":
-            book = trading.book(instrument.symbol)
-            if not book.bids and not book.offers:
-                scales = instrument.price_scale, instrument.qty_scale
-                by_scale.setdefault(scales, instrument)
+    for instrument in world.in_state():
+        book = world.trading.book(instrument.symbol)
+        if not book.bids and not book.offers:
+            by_scale.setdefault((instrument.price_scale, instrument.qty_scale), instrument)
     assert len(by_scale) > 1
     return list(by_scale.values())
 
@@ -361,8 +358,7 @@ def test_scales_of_an_instrument_turn_integers_into_dollars_and_contracts_on_eve
 ) -> None:
     """For each pair of scales: the order, its fill, its fee and what left the account agree."""
     for instrument in scaled_pair(world):
-        listed = world.trader().get(f"/v1/refdata/instruments/{instrument.symbol}").json()
-        shown = listed["instrument"]
+        shown = world.reference(instrument)
         price_scale, qty_scale = int(shown["priceScale"]), int(shown["fractionalQtyScale"])
         assert int(shown["minimumTradeQty"]) >= 1
         assert shown["state"] == "INSTRUMENT_STATE_OPEN"
@@ -370,35 +366,24 @@ def test_scales_of_an_instrument_turn_integers_into_dollars_and_contracts_on_eve
         assert tick >= 1
         price, qty = 40 * price_scale // 100 // tick * tick, 3 * max(qty_scale, 1)
         capture = streams.drop_copy(world)
-        body = order(instrument, "sell", 40, 5) | {"price": str(price)}
-        assert world.trader(1).post("/v1/trading/orders", json=body).status == 200
-        account = world.account()
-        asked = {"name": account, "currency": "USD"}
-
-        def dollars(asked: dict[str, str] = asked) -> float:
-            balance = world.trader().post("/v1/positions/balance", json=asked).json()
-            return float(balance["balance"])
-
-        before = dollars()
-        body = order(instrument, "buy", 40, 3) | {"price": str(price)}
-        bought = world.trader().post("/v1/trading/orders", json=body).json()["orderId"]
+        world.place(instrument, "sell", 40, 5, user=1, price=str(price))
+        before = float(world.balance()["balance"])
+        bought = world.place(instrument, "buy", 40, 3, price=str(price))
         row = world.reported(bought)
         assert (row["orderQty"], row["cumQty"], row["leavesQty"]) == (str(qty), str(qty), "0")
         assert row["fractionalQuantityScale"] == str(qty_scale)
         assert row["priceToQuantityFilled"] == {str(price): str(qty)}
-        found = world.trader().post("/v1/report/executions/search", json={"orderId": bought})
-        entered, fill = found.json()["executions"]
+        entered, fill = world.search("executions", orderId=bought)
         fee = int(fill["commissionNotionalCollected"]) / (price_scale * qty_scale)
         paid = price / price_scale * qty / qty_scale
         assert fee > 0
-        assert before - dollars() == pytest.approx(paid + fee)
+        assert before - float(world.balance()["balance"]) == pytest.approx(paid + fee)
         day = date.fromisoformat(format_instant(world.now)[:10])
         trade_date = {"year": day.year, "month": day.month, "day": day.day}
         assert fill["transactTradeDate"] == trade_date
         assert (fill["commissionSpreadPx"], fill["lastPx"]) == (str(price), str(price))
         assert (entered["commissionSpreadPx"], entered["commissionNotionalCollected"]) == ("0", "0")
-        copied = [one for frame in capture.take() for one in frame.executions]
-        (copy,) = [one for one in copied if one.id == fill["id"]]
+        (copy,) = [one for one in streams.executions_on(capture) if one.id == fill["id"]]
         assert copy.commission_notional_collected == int(fill["commissionNotionalCollected"])
         assert copy.commission_spread_px == copy.last_px == price
         assert (copy.transact_trade_date.year, copy.transact_trade_date.day) == (day.year, day.day)
@@ -440,8 +425,7 @@ def test_a_client_order_id_is_honoured_on_both_doors_and_free_again_when_its_ord
     cancel = {"clordId": "mine", "symbol": instrument.symbol}
     assert client.post("/v1/trading/orders/cancel", json=cancel).status == 200
     assert client.post("/v1/trading/orders", json=body).status == 200
-    asked = {"clordId": "mine", "symbol": instrument.symbol}
-    found = client.post("/v1/report/orders/search", json=asked).json()["order"]
+    found = world.search("orders", **cancel)
     assert sorted(row["state"] for row in found) == ["ORDER_STATE_CANCELED", "ORDER_STATE_NEW"]
 
 

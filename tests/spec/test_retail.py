@@ -51,7 +51,7 @@ def test_a_settled_position_keeps_its_side_and_is_worth_nothing_more(price: str,
     retail = RetailWorld()
     retail.order(retail.bob, FINE, SELL_YES, price="0.50", quantity=3)
     retail.order(retail.ann, FINE, BUY_YES, price="0.50", quantity=3)
-    retail.operate("instrument.settle", FINE, price=price)
+    retail.settle(FINE, price)
     lost = won[1:] if won.startswith("-") else f"-{won}"
     for client, side, realized in ((retail.ann, "LONG", won), (retail.bob, "SHORT", lost)):
         (held,) = client.get("/v1/portfolio/positions").json()["positions"].values()

@@ -73,6 +73,11 @@ class Pit(Desk):
         assert answer.status == 200, answer
         return str(answer.json()["orderId"])
 
+    def deal(self, price: int, qty: int, symbol: str = "vec-a") -> str:
+        """The first participant takes what the second offers; the order of the first."""
+        self.order(1, "sell", price, qty, symbol=symbol)
+        return self.order(0, "buy", price, qty, symbol=symbol)
+
     def refused(self, *terms: Any, **more: Any) -> tuple[int, str]:
         answer = self.send(*terms, **more)
         return answer.status, answer.json().get("message", "")
@@ -82,14 +87,10 @@ class Pit(Desk):
 
     def story(self, user: int, order_id: str) -> list[tuple[str, int, int]]:
         """Return (type, quantity, price) of each execution of an order."""
-        return [
-            (
-                row["type"].removeprefix("EXECUTION_TYPE_"),
-                int(row["lastShares"]),
-                int(row["lastPx"]),
-            )
-            for row in self.executions(user, order_id)
-        ]
+        rows = self.executions(user, order_id)
+        kinds = [row["type"].removeprefix("EXECUTION_TYPE_") for row in rows]
+        fills = [(int(row["lastShares"]), int(row["lastPx"])) for row in rows]
+        return [(kind, *fill) for kind, fill in zip(kinds, fills, strict=True)]
 
     def replace(self, user: int, order_id: str, **changes: str) -> int:
         body = {"orderId": order_id, **changes}
@@ -280,10 +281,8 @@ def test_who_keeps_the_place_in_the_queue(change: dict[str, str], filled: tuple[
     orders = [pit.order(user, "buy", 40, 10) for user in (0, 1)]
     assert pit.replace(0, orders[0], **change) == 200
     pit.order(2, "sell", 40, 8)
-    assert (
-        tuple(int(pit.reported(order_id, user)["cumQty"]) for user, order_id in enumerate(orders))
-        == filled
-    )
+    shown = [pit.reported(order_id, user)["cumQty"] for user, order_id in enumerate(orders)]
+    assert tuple(map(int, shown)) == filled
 
 
 def test_totals_not_prices_are_what_a_replace_counts() -> None:
@@ -295,10 +294,8 @@ def test_totals_not_prices_are_what_a_replace_counts() -> None:
     assert pit.reported(order_id, 0)["leavesQty"] == "1"
     pit.order(2, "sell", 45, 3)
     assert pit.replace(0, order_id, price="46", orderQty="9") == 200
-    assert pit.story(0, order_id)[-2:] == [
-        ("REPLACE", 0, 0),
-        ("PARTIAL_FILL", 3, 45),
-    ] and pit.levels() == ([(46, 2)], [])
+    assert pit.story(0, order_id)[-2:] == [("REPLACE", 0, 0), ("PARTIAL_FILL", 3, 45)]
+    assert pit.levels() == ([(46, 2)], [])
 
 
 # ---- auctions
@@ -337,12 +334,8 @@ def test_an_opening_auction_has_one_price(
     made = [(user, pit.order(user, *order, symbol="vec-p")) for user, order in enumerate(orders)]
     assert pit.book("vec-p")["stats"]["indicativeOpenPx"] == str(price)
     pit.move("vec-p", "OPEN")
-    assert {
-        px
-        for user, order_id in made
-        for kind, _, px in pit.story(user, order_id)
-        if kind.endswith("FILL")
-    } == {price}
+    told = [row for user, order_id in made for row in pit.story(user, order_id)]
+    assert {px for kind, _, px in told if kind.endswith("FILL")} == {price}
     assert pit.levels("vec-p") == left
     assert pit.book("vec-p")["stats"]["openPx"] == str(price)
 
@@ -353,8 +346,7 @@ def test_an_opening_auction_has_one_price(
 def test_fees_of_a_fill_to_the_cent_on_both_ledgers() -> None:
     """P11, P15, P20, P21: 0.06 x 37 x 0.23 x 0.77 = 0.393 and 0.0125 x the same = 0.082."""
     pit = Pit(fees=True)
-    pit.order(1, "sell", 23, 37)
-    taker = pit.order(0, "buy", 23, 37)
+    taker = pit.deal(23, 37)
     assert pit.reported(taker, 0)["commissionNotionalTotalCollected"] == "39"
     assert pit.cash_rows(0)[-1] == ("ORDER_EXECUTION", "1000.00", "991.10")
     assert pit.cash_rows(1)[-1] == ("ORDER_EXECUTION", "1000.00", "1008.59")
@@ -367,9 +359,8 @@ def test_three_fills_of_an_odd_fee_are_charged_their_own_rounding() -> None:
     pit = Pit(fees=True)
     for user in (1, 2, 3):
         pit.order(user, "sell", 50, 7)
-    assert [
-        row["commissionNotionalCollected"] for row in pit.executions(0, pit.order(0, "buy", 50, 21))
-    ] == ["0", "10", "10", "10"]
+    rows = pit.executions(0, pit.order(0, "buy", 50, 21))
+    assert [row["commissionNotionalCollected"] for row in rows] == ["0", "10", "10", "10"]
 
 
 def test_hundredths_of_contracts_cost_what_they_should() -> None:
@@ -377,8 +368,7 @@ def test_hundredths_of_contracts_cost_what_they_should() -> None:
     dollars.
     """
     pit = Pit(fees=True)
-    pit.order(1, "sell", 555, 333, symbol="vec-f")
-    taker = pit.order(0, "buy", 555, 333, symbol="vec-f")
+    taker = pit.deal(555, 333, symbol="vec-f")
     assert pit.reported(taker, 0)["commissionNotionalTotalCollected"] == "5000"
     assert pit.cash_rows(0)[-1][2] == "998.10185"
 
@@ -388,12 +378,9 @@ def test_positions_average_and_cross_zero() -> None:
     100 goes half-even.
     """
     pit = Pit()
-    pit.order(1, "sell", 60, 100)
-    pit.order(0, "buy", 60, 100)
-    assert (pit.money(0), pit.money(1)) == (
-        ("940.00", "940.00", "0.00", "0.00"),
-        ("1060.00", "960.00", "100.00", "0.00"),
-    )
+    pit.deal(60, 100)
+    assert pit.money(0) == ("940.00", "940.00", "0.00", "0.00")
+    assert pit.money(1) == ("1060.00", "960.00", "100.00", "0.00")
     pit.order(2, "sell", 40, 150)
     pit.order(1, "buy", 40, 150)
     assert (pit.position(1), pit.money(1)[0]) == ((50, 2000, 2000), "1000.00")
@@ -410,14 +397,12 @@ def test_closing_contracts_go_to_the_best_price_and_cost_nothing() -> None:
     for 0.10 each.
     """
     pit = Pit(cash="10")
-    pit.order(1, "sell", 50, 10)
-    pit.order(0, "buy", 50, 10)
+    pit.deal(50, 10)
     pit.order(0, "sell", 90, 10)
     pit.order(0, "sell", 60, 10)
     assert pit.money(0)[3] == "1.00"
     pit = Pit(cash="10")
-    pit.order(1, "sell", 50, 10)
-    pit.order(0, "buy", 50, 10)
+    pit.deal(50, 10)
     pit.order(0, "sell", 60, 20)
     assert pit.refused(0, "sell", 60, 3) == (422, "5.00 USD available, requested 5.20")
     assert pit.order(0, "sell", 60, 2)
@@ -432,16 +417,11 @@ def test_the_taker_fee_counts_before_and_a_fill_takes_others_out() -> None:
     assert pit.order(0, "buy", 50, 20, participateDontInitiate=True)
     pit = Pit(cash="10")
     pit.order(0, "buy", 50, 20)
-    older, newer = (
-        pit.order(0, "buy", 50, 10, symbol="vec-b"),
-        pit.order(0, "buy", 40, 10, symbol="vec-b"),
-    )
+    older, newer = (pit.order(0, "buy", price, 10, symbol="vec-b") for price in (50, 40))
     pit.order(1, "sell", 50, 10)
     assert (pit.story(0, older)[-1][0], pit.story(0, newer)[-1][0]) == ("NEW", "CANCELED")
-    assert (
-        pit.executions(0, newer)[-1]["unsolicitedCancelReason"]
-        == "UNSOLICITED_CXL_REASON_EXCHANGE_OPTION"
-    )
+    reason = pit.executions(0, newer)[-1]["unsolicitedCancelReason"]
+    assert reason == "UNSOLICITED_CXL_REASON_EXCHANGE_OPTION"
 
 
 @pytest.mark.parametrize(
@@ -456,42 +436,31 @@ def test_settlement_pays_and_a_correction_pays_back(
 ) -> None:
     """P22, L27: a hundred at 0.60."""
     pit = Pit()
-    pit.order(1, "sell", 60, 100)
-    pit.order(0, "buy", 60, 100)
+    pit.deal(60, 100)
     pit.settle("vec-a", price)
     assert (pit.cash_rows(0)[-1], pit.cash_rows(1)[-1]) == (long, short)
     pit.settle("vec-a", "0")
-    assert (pit.cash_rows(0)[-1], pit.cash_rows(1)[-1]) == (
-        ("CORRECTION", long[2], "940.00"),
-        ("CORRECTION", short[2], "1060.00"),
-    )
+    assert pit.cash_rows(0)[-1] == ("CORRECTION", long[2], "940.00")
+    assert pit.cash_rows(1)[-1] == ("CORRECTION", short[2], "1060.00")
     assert (pit.position(0)[2], pit.position(1)[2]) == (-6000, 6000)
 
 
 def test_a_busted_trade_gives_everything_back_and_is_told_again() -> None:
     """M42."""
     pit = Pit(fees=True)
-    pit.order(1, "sell", 23, 37)
-    taker = pit.order(0, "buy", 23, 37)
+    taker = pit.deal(23, 37)
     trade_id = pit.executions(0, taker)[-1]["tradeId"]
-    assert pit.simulation.control("trade.bust", trade_id, {}).value == {
-        "id": trade_id,
-        "symbol": "vec-a",
-        "state": "BUSTED",
-    }
-    assert pit.cash_rows(0)[-1] == ("CORRECTION", "991.10", "1000.00") and pit.cash_rows(1)[-1] == (
-        "CORRECTION",
-        "1008.59",
-        "1000.00",
-    )
+    busted = {"id": trade_id, "symbol": "vec-a", "state": "BUSTED"}
+    assert pit.operate("trade.bust", trade_id).value == busted
+    assert pit.cash_rows(0)[-1] == ("CORRECTION", "991.10", "1000.00")
+    assert pit.cash_rows(1)[-1] == ("CORRECTION", "1008.59", "1000.00")
     assert pit.position(0) == pit.position(1) == (0, 0, 0)
     pit.advance("1m")
     (row,) = pit.search("trades", symbol="vec-a")
     assert (row["id"], row["state"]) == (trade_id, "TRADE_STATE_BUSTED")
-    with pytest.raises(Conflict):
-        pit.simulation.control("trade.bust", trade_id, {})
-    with pytest.raises(NotFound):
-        pit.simulation.control("trade.bust", "nope", {})
+    for trade, refusal in ((trade_id, Conflict), ("nope", NotFound)):
+        with pytest.raises(refusal):
+            pit.operate("trade.bust", trade)
 
 
 def test_the_engine_takes_orders_of_a_participant_in_the_order_they_came() -> None:

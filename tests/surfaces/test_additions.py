@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import DAY, EASTERN, NS_PER_S, parse_instant, to_datetime
 from sim.run.client.client import Response, RpcError
-from tests.kit import Desk, begin
+from tests.kit import Desk, begin, streams
 
 TEXT = "name: dated\nextends: quickstart\nclock: {{start: {start}}}\nworld: {{games: 40}}\n"
 
@@ -53,8 +52,8 @@ def test_an_operation_is_an_unknown_path_before_its_date(call: Any, day: str) ->
 )
 def test_partial_contracts_and_finer_ticks_begin_on_their_date(start: str, partial: bool) -> None:
     world = begun(start)
-    answer = world.partner.post("/v1/refdata/instruments", json={"pageSize": 500})
-    rows = answer.json()["instruments"]
+    asked = {"pageSize": 500}
+    rows = world.partner.post("/v1/refdata/instruments", json=asked).json()["instruments"]
     scales = {row["fractionalQtyScale"] for row in rows}
     ticks = {row["tickSize"] for row in rows}
     assert (scales == {"1"}) is (ticks == {0.01}) is not partial
@@ -67,8 +66,8 @@ def test_fields_of_statistics_and_orders_begin_on_their_dates() -> None:
         symbol = traded(world)
         stats = world.trader().get(f"/v1/orderbook/{symbol}/bbo").json()["stats"]
         assert ("lastTradeQty" in stats) is shown
-        orders = world.trader().post("/v1/report/orders/search", json={"symbol": symbol}).json()
-        assert all(("priceToQuantityFilled" in row) is shown for row in orders["order"])
+        orders = world.search("orders", symbol=symbol)
+        assert all(("priceToQuantityFilled" in row) is shown for row in orders)
 
 
 @pytest.mark.spec("S9-3", "S2.7-4")
@@ -79,8 +78,7 @@ def test_fields_of_executions_begin_on_their_date() -> None:
         ("2026-04-13T00:00:00-04:00", added),
     ):
         world = begun(start)
-        asked = {"symbol": traded(world)}
-        found = world.search("executions", **asked)
+        found = world.search("executions", symbol=traded(world))
         assert found
         assert {name for row in found for name in row if name in added} == shown
 
@@ -120,36 +118,26 @@ def test_outcome_side_and_action_begin_on_their_date(start: str, known: bool) ->
 )
 def test_the_pool_of_twenty_streams_begins_on_its_date(start: str, capped: bool) -> None:
     world = begun(start)
-    client = world.rpc_partner
-    request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[world.quiet().symbol])
-
-    def another() -> Any:
-        return client.stream("DropCopyAPI.CreateInstrumentStateChangeSubscription", request)
-
-    streams = [another() for _ in range(20)]
+    symbol = world.quiet().symbol
+    opened = [streams.instruments(world, symbol) for _ in range(20)]
     if not capped:
-        streams.append(another())
+        opened.append(streams.instruments(world, symbol))
         world.advance("1m")
     with pytest.raises(RpcError) as refused:
-        another()
+        streams.instruments(world, symbol)
     assert refused.value.code == 8
-    assert [stream.end for stream in streams] == [None] * len(streams)  # none was ended
+    assert not any(stream.end for stream in opened)
 
 
 def traded(world: Desk) -> str:
     """The symbol of a market, open for months, on which two users have traded just now."""
-    simulation = world.simulation
-    instruments = simulation.exchange.instruments
     instrument = next(
         one
-        for one in instruments
-        if simulation.exchange.trading.state(one.symbol).name == "OPEN"
-        and one.expiration > simulation.now + 70 * DAY
-        and not simulation.exchange.trading.book(one.symbol).bids.best
+        for one in world.in_state()
+        if one.expiration > world.now + 70 * DAY and not world.trading.book(one.symbol).bids.best
     )
-    for user, side in ((0, "buy"), (1, "sell")):
-        sent = world.enter(instrument, side, 50, 10, user=user)
-        assert sent.status == 200, sent.body
+    world.place(instrument, "buy", 50, 10)
+    world.place(instrument, "sell", 50, 10, user=1)
     return instrument.symbol
 
 
@@ -188,9 +176,8 @@ def test_reference_data_say_when_a_pending_market_opens() -> None:
     waiting = [row for row in rows if row["exchangeStatus"] == "PENDING"]
     assert any("updown" in row["slug"] for row in waiting)
     assert any("updown" not in row["slug"] for row in waiting)
-    exchange = world.partner
     for row in sorted(waiting, key=lambda row: row["startDate"])[:60:6]:
-        found = exchange.get(f"/v1/refdata/instruments/{row['slug']}").json()["instrument"]
+        found = world.reference(row["slug"])
         day, hour = found["startDate"], found["tradingSchedule"][0]["timeOfDay"]
         opens = to_datetime(parse_instant(row["startDate"]), EASTERN)
         assert (day["year"], day["month"], day["day"]) == (opens.year, opens.month, opens.day)
@@ -213,12 +200,11 @@ def test_a_game_that_is_reported_as_ended_is_over() -> None:
     events = world.gateway.get("/v1/events", params={"period": "NS", "limit": 2}).json()["events"]
     bare, scored = (event["slug"] for event in events)
     world.operate("event.update", bare, ended=True, live=False)
-    told = {"ended": True, "live": False, "periods": {"Q1": [3, 7], "Q2": [4, 0]}}
-    world.simulation.control("event.update", scored, told)
+    periods = {"Q1": [3, 7], "Q2": [4, 0]}
+    world.operate("event.update", scored, ended=True, live=False, periods=periods)
 
     def shown(slug: str) -> dict[str, Any]:
-        event: dict[str, Any] = world.gateway.get(f"/v1/events/slug/{slug}").json()["event"]
-        return event
+        return dict(world.gateway.get(f"/v1/events/slug/{slug}").json()["event"])
 
     assert (shown(bare)["period"], shown(bare)["eventState"]["period"]) == ("FT", "FT")
     assert (shown(scored)["period"], shown(scored)["score"]) == ("FT", {"home": 7, "away": 7})

@@ -12,7 +12,7 @@ from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import format_instant, minutes
 from sim.run.client.client import Http, RpcError
-from tests.kit import PERSON, Desk, partner_order, rpc_order
+from tests.kit import Desk, partner_order, rpc_order
 
 
 def trade(world: Desk, instrument: Instrument, cents: int = 50, contracts: int = 10) -> str:
@@ -84,18 +84,13 @@ def test_book_and_bbo_need_no_participant_and_agree_with_each_other(
 def test_a_mid_price_between_two_units_is_rounded_as_asked_in_the_same_instant_too(
     world: Desk,
 ) -> None:
-    client, symbol = world.partner, "between"
-    world.operate("instrument.create", symbol=symbol, tick_size="0.01", state="OPEN")
-    limit = {"type": "ORDER_TYPE_LIMIT", "symbol": symbol, "orderQty": "100"}
-    shown = []
-    for bid, offer in (("40", "56"), ("41", "56"), ("43", "56"), ("45", "56"), ("47", "56")):
-        world.trader().post("/v1/trading/orders", json={**limit, "side": "SIDE_BUY", "price": bid})
-        world.trader(1).post(
-            "/v1/trading/orders", json={**limit, "side": "SIDE_SELL", "price": offer}
-        )
+    instrument, shown = world.listed("between"), []
+    world.place(instrument, "sell", 56, user=1)
+    for bid in (40, 41, 43, 45, 47):
+        world.place(instrument, "buy", bid)
         for rounding in ("down", "up", "even"):
             world.assume("book.mid_price_rounding", rounding)
-            bbo = client.get(f"/v1/orderbook/{symbol}/bbo").json()
+            bbo = world.partner.get("/v1/orderbook/between/bbo").json()
             shown.append((bbo["spread"], bbo["midPrice"]))
     assert shown == [
         *[("16", "48")] * 3,
@@ -122,14 +117,11 @@ def test_trade_statistics_split_the_window_into_equal_bars_of_text_numbers(world
     assert len(found["bars"]) == len(found["barStartTime"]) == len(found["barEndTime"]) == 6
     assert set(found["bars"][3].values()) == {"0"} and len(found["bars"][3]) == 10
     assert (found["stats"]["totalTradeCount"], found["stats"]["clearedTradeCount"]) == ("1", "0")
-    assert found["bars"][0]["notional"] == str(
-        50 * instrument.price_scale // 100 * 10 * instrument.qty_scale
-    )
+    notional = 50 * instrument.price_scale // 100 * 10 * instrument.qty_scale
+    assert found["bars"][0]["notional"] == str(notional)
     world.advance("2m")
-    assert (
-        client.post("/v1/report/trades/stats", json=asked).json()["stats"]["clearedTradeCount"]
-        == "1"
-    )
+    later = client.post("/v1/report/trades/stats", json=asked).json()
+    assert later["stats"]["clearedTradeCount"] == "1"
     mixed = {**asked, "startTradeDate": {"year": 2026, "month": 9, "day": 8}}
     assert client.post("/v1/report/trades/stats", json=mixed).status == 400
 
@@ -146,9 +138,8 @@ def test_instruments_are_listed_with_scales_that_differ_inside_one_product(world
     listed: list[dict[str, Any]] = []
     token = ""
     while True:
-        page = client.post(
-            "/v1/refdata/instruments", json={"pageSize": 1000, "pageToken": token}
-        ).json()
+        asked = {"pageSize": 1000, "pageToken": token}
+        page = client.post("/v1/refdata/instruments", json=asked).json()
         listed += page["instruments"]
         token = page.get("nextPageToken", "")
         if not token:
@@ -157,17 +148,14 @@ def test_instruments_are_listed_with_scales_that_differ_inside_one_product(world
     assert {0.01, 0.005, 0.0025} <= {found["tickSize"] for found in listed}
     by_product: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for found in listed:
-        by_product.setdefault(
-            (found["productId"], found["metadata"].get("market_type", "")), set()
-        ).add((found["priceScale"], found["fractionalQtyScale"]))
+        product = found["productId"], found["metadata"].get("market_type", "")
+        scales = found["priceScale"], found["fractionalQtyScale"]
+        by_product.setdefault(product, set()).add(scales)
     assert any(len(scales) > 1 for scales in by_product.values())
-    one = client.get(f"/v1/refdata/instruments/{symbols[0]}").json()["instrument"]
-    assert one == listed[0]
-    asked = {"filter": {"whereClause": f"symbol = '{symbols[1]}'"}}
-    assert [
-        found["symbol"]
-        for found in client.post("/v1/refdata/instruments/search", json=asked).json()["instruments"]
-    ] == [symbols[1]]
+    assert world.reference(symbols[0]) == listed[0]
+    chosen = {"filter": {"whereClause": f"symbol = '{symbols[1]}'"}}
+    answer = client.post("/v1/refdata/instruments/search", json=chosen).json()
+    assert [found["symbol"] for found in answer["instruments"]] == [symbols[1]]
     assert client.get("/v1/refdata/instruments/no-such").status == 404
 
 
@@ -287,16 +275,10 @@ def test_incentives_are_the_retail_apis_seen_from_this_host(world: Desk) -> None
 def test_earnings_are_the_participants_where_one_is_named_and_the_firms_where_none_is(
     world: Desk, instrument: Instrument
 ) -> None:
-    for user, dollars in ((0, 1), (1, 2)):
-        world.core.incentives.grant(
-            Reward(
-                account=world.account(user),
-                symbol=instrument.symbol,
-                date="2026-09-07",
-                amount=dollars * DOLLAR,
-                status="PAID",
-            )
-        )
+    for user in (0, 1):
+        amount = {"amount": (user + 1) * DOLLAR, "status": "PAID", "date": "2026-09-07"}
+        reward = Reward(account=world.account(user), symbol=instrument.symbol, **amount)
+        world.core.incentives.grant(reward)
 
     def earned(client: Http) -> list[float]:
         rewards = client.get("/v1/incentives/earnings").json()["rewards"]
@@ -329,18 +311,13 @@ def test_referral_codes_are_made_listed_counted_checked_and_survive_a_rewind(wor
     client = world.partner
     path = "/v1/kyc/referral-codes"
     for code, category in (("ADA-1", "friends"), ("ADA-2", None), ("BOB-1", "friends")):
-        made = client.post(
-            path,
-            json={"user_id": code[:3], "referral_code": code}
-            | ({"category": category} if category else {}),
-        )
+        body = {"user_id": code[:3], "referral_code": code}
+        made = client.post(path, json=body | ({"category": category} if category else {}))
         assert (made.status, made.json()) == (200, {})
     assert client.post(path, json={"user_id": "x", "referral_code": "ADA-1"}).status == 409
-    assert (
-        "user_id"
-        in client.post(path, json={"user_id": " ", "referral_code": "NEW"}).json()["message"]
-    )
-    assert client.post("/v1/kyc/start", json=PERSON | {"referral_code": "ADA-2"}).status == 200
+    blank = client.post(path, json={"user_id": " ", "referral_code": "NEW"})
+    assert "user_id" in blank.json()["message"]
+    assert world.start_kyc(referral_code="ADA-2").status == 200
 
     first = client.get(path, params={"limit": "2"}).json()
     rest = client.get(path, params={"limit": "2", "cursor": first["nextCursor"]}).json()
@@ -351,10 +328,8 @@ def test_referral_codes_are_made_listed_counted_checked_and_survive_a_rewind(wor
         ("ADA-2", "1"),
         ("BOB-1", "0"),
     ]
-    chosen = client.get(path, params={"user_id": "ADA", "category": "friends"}).json()[
-        "referralCodes"
-    ]
-    assert [row["referralCode"] for row in chosen] == ["ADA-1"]
+    chosen = client.get(path, params={"user_id": "ADA", "category": "friends"}).json()
+    assert [row["referralCode"] for row in chosen["referralCodes"]] == ["ADA-1"]
     assert client.get(path, params={"limit": "-1"}).status == 400
     assert client.get(path, params={"cursor": "nonsense"}).status == 400
 

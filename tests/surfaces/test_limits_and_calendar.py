@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sim import Simulation, load_scenario
 from sim.contract import changelog
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant, minutes, parse_instant
@@ -21,11 +20,6 @@ from sim.run.client.client import Response
 from tests.kit import Desk, begin
 
 Call = Callable[[], Response]
-
-
-def at(start: str, **settings: Any) -> Desk:
-    """The quickstart, begun at another instant."""
-    return Desk(Simulation(load_scenario("quickstart"), start=parse_instant(start), **settings))
 
 
 def until_refused(call: Call, most: int) -> tuple[int, Response]:
@@ -48,12 +42,9 @@ def test_each_environment_has_its_own_credentials_and_refuses_those_of_another()
     }
     for name, world in worlds.items():
         mine = world.firm
-        assert world.exchange(mine).get("/v1/whoami").status == 200
         assert world.customer().get("/v1/orders/open").status == 200
-        assert (
-            world.exchange(mine).get("/v1/whoami").json()["audience"]
-            == f"https://api.{name}.sandbox.test"
-        )
+        audience = world.partner.get("/v1/whoami").json()["audience"]
+        assert audience == f"https://api.{name}.sandbox.test"
         for other_name, other in worlds.items():
             if other_name == name:
                 continue
@@ -98,12 +89,7 @@ def test_exchange_rest_is_a_hundred_a_second_averaged_over_a_minute_per_firm(wor
     assert count == 6000  # a burst may use the whole minute at once
     assert refused.json() == {"code": 8, "message": "rate limit exceeded", "details": []}
     assert 1 <= int(refused.headers["retry-after"]) <= 60
-    other = next(
-        found
-        for found in world.core.firms.all()
-        if found.client_id and found.name != world.firm.name
-    )
-    assert world.exchange(other).get("/v1/whoami").status == 200
+    assert world.exchange(world.other_firm).get("/v1/whoami").status == 200
     world.advance("61s")
     assert call().status == 200
 
@@ -126,25 +112,13 @@ world:
     assert until_refused(stats, 100)[0] == 90
     client = world.retail(world.core.firms.api_keys()[0])
     assert {client.get("/v1/orders/open").status for _ in range(60)} == {200}
-    generous = next(
-        found for found in world.core.firms.api_keys() if found.key_id == "generous-key"
-    )
+    keys = world.core.firms.api_keys()
+    generous = next(found for found in keys if found.key_id == "generous-key")
     assert until_refused(lambda: world.retail(generous).get("/v1/incentives"), 12)[0] == 8
     assert until_refused(lambda: client.get("/v1/incentives"), 12)[0] == 5
-    other = next(
-        found
-        for found in world.core.firms.all()
-        if found.client_id and found.name != "firms/atlas" and len(found.scopes) > 4
-    )
-    assert (
-        until_refused(
-            lambda: world.exchange(other, other.users[0].name).post(
-                "/v1/report/trades/search", json={"symbol": symbol}
-            ),
-            20,
-        )[0]
-        == 12
-    )
+    other = world.exchange(world.other_firm, world.other_firm.users[0].name)
+    search = lambda: other.post("/v1/report/trades/search", json={"symbol": symbol})  # noqa: E731
+    assert until_refused(search, 20)[0] == 12
 
 
 # ---- maintenance
@@ -165,7 +139,7 @@ def test_the_weekly_window_of_each_era_stops_retail_and_exchange_and_nothing_els
     start: str, begins: str, ends: str
 ) -> None:
     """W1."""
-    world = at(start)
+    world = begin(start=start)
     retail, exchange = world.customer(), world.partner
 
     def statuses() -> list[int]:
@@ -211,7 +185,7 @@ maintenance: [{begins: 2026-09-08T20:00:00-04:00, length: 30m}]
         "ends": "2026-09-09T00:40:00Z",
     }
     world.advance("10m")
-    assert world.trader().get("/v1/trading/orders/open").json()["orders"] == []
+    assert world.open_orders() == []
     later = world.operate("maintenance.add", begins="+1h", length="10m").value
     assert later["name"] in [
         row["name"] for row in read_view(world.simulation.engine, "maintenance")["maintenance"]
@@ -229,27 +203,16 @@ def test_from_the_window_of_the_sixteenth_of_july_old_executions_are_empty_and_t
     None
 ):
     """R10."""
-    world = at("2026-07-08T14:00:00-04:00")
+    world = begin(start="2026-07-08T14:00:00-04:00")
     instrument = world.quiet()
-    placed = world.enter(instrument, "buy", 40, 5).json()["orderId"]
-    world.enter(instrument, "sell", 40, 5, user=1)
+    placed = world.place(instrument, "buy", 40, 5)
+    world.place(instrument, "sell", 40, 5, user=1)
 
-    def found() -> tuple[int, int, int]:
-        client = world.trader()
-        rows = [
-            client.post(
-                f"/v1/report/{what}/search", json={"symbol": instrument.symbol, "accounts": []}
-            )
-            .json()
-            .get(rows, [])
-            for what, rows in (
-                ("executions", "executions"),
-                ("orders", "order"),
-                ("trades", "trade"),
-            )
-        ]
+    def found() -> tuple[int, ...]:
+        records = ("executions", "orders", "trades")
+        rows = [world.search(what, symbol=instrument.symbol) for what in records]
         world.advance("1m")
-        return len(rows[0]), len(rows[1]), len(rows[2])
+        return tuple(map(len, rows))
 
     executions, orders, trades = found()
     assert executions >= 2 and orders == 1 and trades == 1
@@ -260,10 +223,7 @@ def test_from_the_window_of_the_sixteenth_of_july_old_executions_are_empty_and_t
     assert found() == (0, 1, 1)
     assert world.trader().get(f"/v1/report/executions/{exec_id}").status == 404
     assert world.trader().get(f"/v1/report/orders/{placed}").status == 200
-    positions = (
-        world.trader().get("/v1/positions", params={"name": world.account()}).json()["positions"]
-    )
-    assert instrument.symbol in [row["symbol"] for row in positions]
+    assert instrument.symbol in [row["symbol"] for row in world.positions()]
     world.advance_to("2026-10-15T06:00:01-04:00")
     assert found() == (0, 0, 1)
 
@@ -316,24 +276,26 @@ def test_what_a_release_announces_is_what_the_interface_does() -> None:
     effective = {
         release.number: release.effective or release.date for release in changelog.releases()
     }
-    world = at(f"{effective[60]}T00:00:00-04:00")
+    world = begin(start=f"{effective[60]}T00:00:00-04:00")
     assert world.gateway.get("/v1/subjects").status == 404
     assert (
-        at(format_instant(parse_instant(f"{effective[60]}T00:00:00-04:00") - minutes(1)))
+        begin(start=format_instant(parse_instant(f"{effective[60]}T00:00:00-04:00") - minutes(1)))
         .gateway.get("/v1/subjects")
         .status
         == 200
     )
-    windows = read_view(at(f"{effective[67]}T00:00:00-04:00").simulation.engine, "maintenance")
+    windows = read_view(
+        begin(start=f"{effective[67]}T00:00:00-04:00").simulation.engine, "maintenance"
+    )
     assert windows["maintenance"][0]["begins"] == f"{effective[67]}T06:00:00Z"  # type: ignore[index]
     for number, before, after in ((64, 0.05, 0.06), (80, 0.06, 0.0695)):
         start = parse_instant(f"{effective[number]}T00:00:00-04:00")
         for moment, coefficient in ((start - minutes(1), before), (start, after)):
             shown = (
-                at(format_instant(moment))
+                begin(start=format_instant(moment))
                 .gateway.get("/v1/markets", params={"limit": 1})
                 .json()["markets"]
             )
             assert [market["feeCoefficient"] for market in shown] == [coefficient]
-    world = at(f"{effective[32]}T12:00:00-04:00")
+    world = begin(start=f"{effective[32]}T12:00:00-04:00")
     assert world.rpc_partner.call("HealthAPI.HealthCheck", wire.HealthCheckRequest())

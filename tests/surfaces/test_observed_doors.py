@@ -15,12 +15,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from sim.core.catalogue.observations import READINGS
-from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import NS_PER_S
 from sim.run.actors.operator import views
 from sim.run.client.client import Stream
-from tests.journeys import firm, quiet
-from tests.kit import Desk
+from tests.kit import Desk, streams
 
 PUBLIC = "/v1/markets", "/v1/events", "/v1/search"
 
@@ -92,9 +90,8 @@ def test_a_signature_covers_the_path_without_its_query(world: Desk) -> None:
 
 
 def listening(world: Desk, kind: str, slugs: list[str], **more: Any) -> Stream:
-    socket = world.web_socket(world.keys[0], "/v1/ws/markets")
-    asked = {"requestId": "all", "subscriptionType": f"SUBSCRIPTION_TYPE_{kind}", **more}
-    socket.send(json.dumps({"subscribe": {**asked, "marketSlugs": slugs}}).encode())
+    socket = world.web_socket(world.keys[0], streams.MARKETS)
+    socket.frames = streams.subscribe(socket, "all", kind, slugs, **more)
     return socket
 
 
@@ -121,28 +118,21 @@ def test_a_subscription_without_slugs_follows_every_market(world: Desk, debounce
 def test_a_subscription_without_slugs_begins_with_the_same_markets_whoever_read_or_went_back(
     world: Desk,
 ) -> None:
-    sim = world.simulation
-    traded = quiet(sim).symbol
-    read = next(
-        instrument.symbol
-        for instrument in sim.exchange.instruments
-        if sim.exchange.trading.books.touched(instrument.symbol) is None
-        and sim.exchange.trading.state(instrument.symbol) is InstrumentState.OPEN
-    )
+    sim, books = world.simulation, world.trading.books
+    traded = world.quiet().symbol
+    read = next(row.symbol for row in world.in_state() if books.touched(row.symbol) is None)
     for who, side in (("maker", "sell"), ("taker", "buy")):
         world.place_as(who, traded, side, "0.99")
     sim.snapshot("traded")
 
     def begun() -> set[str]:
-        return {
-            frame["marketData"]["marketSlug"]
-            for frame in listening(world, "MARKET_DATA", []).take()
-        }
+        frames = listening(world, "MARKET_DATA", []).take()
+        return {frame["marketData"]["marketSlug"] for frame in frames}
 
     before = begun()
     assert traded in before and read not in before
     assert world.gateway.get(f"/v1/markets/{read}/book").status == 200
-    assert sim.exchange.trading.books.touched(read) is not None
+    assert books.touched(read) is not None
     assert begun() == before
     sim.restore("traded")
     assert begun() == before
@@ -162,12 +152,8 @@ def test_a_key_may_have_many_sockets_unless_a_limit_is_set(world: Desk) -> None:
     sockets = [listening(world, "TRADE", []) for _ in range(12)]
     assert all(socket.end is None for socket in sockets)
     world.assume("retail.sockets_per_key", 12)
-    refused = world.simulation.open(
-        "/v1/ws/markets",
-        world.retail_headers(world.keys[0], "GET", "/v1/ws/markets"),
-        b"",
-        web_socket=True,
-    )
+    headers = world.retail_headers(world.keys[0], "GET", streams.MARKETS)
+    refused = world.simulation.open(streams.MARKETS, headers, b"", web_socket=True)
     assert refused.reply is not None and refused.reply.status == 429
 
 
@@ -187,11 +173,8 @@ def test_answers_can_be_traced_and_books_cached(exchange: Any) -> None:
     slug = exchange.symbols["open"][0]
     url = f"{exchange.gateway}/v1/markets/{slug}/book"
     status, headers = fetched(url)
-    assert (status, headers["Vary"], headers["Cache-Control"]) == (
-        200,
-        "Origin",
-        "public, max-age=30",
-    )
+    cached = headers["Vary"], headers["Cache-Control"]
+    assert (status, *cached) == (200, "Origin", "public, max-age=30")
     assert len(headers["x-trace-id"]) == 32 and int(headers["x-trace-id"], 16)
     assert headers["x-server-latency"].isdigit()
     since = headers["Last-Modified"]
@@ -226,11 +209,10 @@ def test_published_limits_are_counted_where_they_are_off_and_enforced_in_presets
 ) -> None:
     """Twelve books a minute: a polling client learns of it before its first day elsewhere."""
     sim = world.simulation
-    sim.control("preset.set", "", {"name": preset})
+    world.preset(preset)
     for fault in [one["id"] for one in views.view(sim.engine, "faults")["faults"]]:
         sim.control("fault.remove", fault, {})
-    atlas = world.exchange(firm(sim))
-    path = f"/v1/orderbook/{quiet(sim).symbol}"
+    atlas, path = world.partner, f"/v1/orderbook/{world.quiet().symbol}"
     statuses = [atlas.get(path).status for _ in range(14)]
     rows = sim.requests(operation="GetOrderBook")
     told = [row["over_limit"] for row in rows]
@@ -263,17 +245,14 @@ def test_an_assertion_lives_five_minutes_at_most(world: Desk) -> None:
 @pytest.mark.parametrize("price", ["40", "41"])
 @pytest.mark.observed("orders.insert_time")
 def test_a_replaced_order_is_inserted_anew(world: Desk, price: str) -> None:
-    atlas, symbol = world.trader(), world.quiet().symbol
-    body = {"symbol": symbol, "side": "SIDE_BUY", "type": "ORDER_TYPE_LIMIT", "price": "40"}
-    placed = atlas.post("/v1/trading/orders", json={**body, "orderQty": "5"}).json()["orderId"]
+    instrument = world.quiet()
+    placed = world.place(instrument, "buy", 40, orderQty="5", price="40")
     world.advance("1m")
-    change = {"orderId": placed, "symbol": symbol, "price": price, "orderQty": "4"}
-    assert atlas.post("/v1/trading/orders/replace", json=change).status == 200
-    (order,) = atlas.get("/v1/trading/orders/open").json()["orders"]
-    assert (order["createTime"], order["insertTime"]) == (
-        "2026-09-08T18:00:00Z",
-        "2026-09-08T18:01:00Z",
-    )
+    change = {"orderId": placed, "symbol": instrument.symbol, "price": price, "orderQty": "4"}
+    assert world.trader().post("/v1/trading/orders/replace", json=change).status == 200
+    (order,) = world.open_orders()
+    times = order["createTime"], order["insertTime"]
+    assert times == ("2026-09-08T18:00:00Z", "2026-09-08T18:01:00Z")
 
 
 @pytest.mark.spec("S4.5-1")

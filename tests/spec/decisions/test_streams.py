@@ -109,6 +109,14 @@ def test_s11_a_stream_that_asked_for_a_snapshot_only_ends_with_ok() -> Decided:
 
 
 @decides
+def test_s12_a_reader_that_is_too_slow_is_disconnected() -> Decided:
+    desk = few_games()
+    stream = drop_copy(desk)
+    desk.simulation.hangup(stream.number, slow=True)
+    return event(desk, "RuleApplied", subject=f"stream/{stream.number}")
+
+
+@decides
 def test_s13_a_silent_stream_is_ended_by_the_load_balancer() -> Decided:
     desk = few_games()
     desk.assume("stream.heartbeat", "0s")
