@@ -29,7 +29,7 @@ def in_turns(
         for figure in figures(1):
             existing = merged.get(figure.work)
             merged[figure.work] = figure._replace(
-                ours=[*(existing.ours if existing else ()), *figure.ours],
+                sandbox=[*(existing.sandbox if existing else ()), *figure.sandbox],
                 floor=[*(existing.floor if existing else ()), *figure.floor],
                 before=[*(existing.before if existing else ()), *before.get(figure.work, ())],
             )

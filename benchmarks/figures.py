@@ -26,7 +26,7 @@ class Figure(NamedTuple):
 
     work: str
     unit: str
-    ours: list[float]
+    sandbox: list[float]
     floor: list[float]
     floor_name: str
     goal: Goal | None = None
@@ -39,7 +39,9 @@ class Figure(NamedTuple):
         sides.
         """
         return (
-            median(a / b for a, b in zip(self.ours, self.floor, strict=True)) if self.floor else 0.0
+            median(a / b for a, b in zip(self.sandbox, self.floor, strict=True))
+            if self.floor
+            else 0.0
         )
 
     @property
@@ -47,7 +49,7 @@ class Figure(NamedTuple):
         """ "reached" or "missed"; empty without a goal."""
         if self.goal is None:
             return ""
-        value = median(self.ours) if self.goal.absolute else self.ratio
+        value = median(self.sandbox) if self.goal.absolute else self.ratio
         bound = self.goal.bound
         reached = value <= bound if self.goal.lower else value >= bound
         return "reached" if reached else "missed"
@@ -67,7 +69,7 @@ class Figure(NamedTuple):
         """The earlier commit's figure, and the median ratio of ours to it."""
         if not self.before:
             return "", ""
-        ratio = median(a / b for a, b in zip(self.ours, self.before, strict=False))
+        ratio = median(a / b for a, b in zip(self.sandbox, self.before, strict=False))
         return f"{short(median(self.before))} {self.unit}", short(ratio)
 
     def cells(self) -> tuple[str, ...]:
@@ -77,7 +79,7 @@ class Figure(NamedTuple):
             goal += f" {self.unit}"
         return (
             self.work,
-            f"{short(median(self.ours))} {self.unit}",
+            f"{short(median(self.sandbox))} {self.unit}",
             f"{short(median(self.floor))} {self.floor_name}" if self.floor else self.floor_name,
             short(self.ratio) if self.floor else "",
             goal,

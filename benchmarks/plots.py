@@ -21,7 +21,7 @@ def plot(area: str, figures: list[Figure]) -> str:
     if not rows:
         return ""
     ratios = {
-        index: [sandbox / floor for sandbox, floor in zip(row.ours, row.floor, strict=True)]
+        index: [sandbox / floor for sandbox, floor in zip(row.sandbox, row.floor, strict=True)]
         for index, row in enumerate(rows)
     }
     values = [value for result in ratios.values() for value in result] + [

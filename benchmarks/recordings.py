@@ -16,9 +16,9 @@ class Rounds(NamedTuple):
     whole recording and in one of a tenth.
     """
 
-    ours: list[float]
+    sandbox: list[float]
     reading: list[float]
-    whole: list[float]
+    total: list[float]
     tenth: list[float]
 
 
@@ -33,9 +33,9 @@ def timed(count: int, rounds: int, write: Write, seconds: Seconds) -> Rounds:
         write(small, count // 10)
         for _ in range(max(1, rounds // 3)):
             read, worked = seconds(large)
-            result.ours.append(count / (read + worked))
+            result.sandbox.append(count / (read + worked))
             result.reading.append(count / read)
-            result.whole.append((read + worked) / count * 1e6)
+            result.total.append((read + worked) / count * 1e6)
             read, worked = seconds(small)
             result.tenth.append((read + worked) / (count // 10) * 1e6)
     return result

@@ -55,7 +55,7 @@ class Row(NamedTuple):
     the tester does is an action of the control plane and its subject.
     """
 
-    who: str
+    caller: str
     call: str
     body: Any = None
     kept: dict[str, str] = {}
@@ -219,10 +219,10 @@ def tour() -> Iterator[tuple[str, str, Any, Any]]:
         world.advance("1s")  # within the limits of every plane
         verb, path = (_filled(part, kept) for part in row.call.split(" ", 1))
         body = json.loads(_filled(json.dumps(row.body), kept)) if row.body is not None else None
-        if row.who == "tester":
+        if row.caller == "tester":
             world.simulation.control(verb, path, body)
             continue
-        answer = clients[row.who].request(verb, path, json=body)
+        answer = clients[row.caller].request(verb, path, json=body)
         assert answer.status == 200, (row.call, answer.body)
         entry, content = world.simulation.requests()[-1], _content(answer)
         yield entry["plane"], entry["operation"], body, content

@@ -24,7 +24,8 @@ class Audit:
     def __init__(self, trading: Trading) -> None:
         self._trading = trading
         self._states: dict[str, InstrumentState] = {
-            one.symbol: trading.state(one.symbol) for one in trading.instruments
+            instrument.symbol: trading.state(instrument.symbol)
+            for instrument in trading.instruments
         }
         self._cash: dict[str, Cash] = {account.name: account.balance for account in trading.ledger}
         self._positions: dict[tuple[str, str], tuple[int, int, int]] = {

@@ -48,16 +48,16 @@ def journalled(path: Path, scenario: str = "quickstart", **options: Any) -> Iter
 def firm(sim: Simulation, scopes: int = 14) -> Firm:
     """Return the first firm with a client id and at least a number of scopes."""
     return next(
-        found
-        for found in sim.exchange.firms.all()
-        if found.client_id and len(found.scopes) >= scopes
+        result
+        for result in sim.exchange.firms.all()
+        if result.client_id and len(result.scopes) >= scopes
     )
 
 
 def poor_firm(sim: Simulation) -> Firm:
     """Return a firm that lacks scopes."""
     return next(
-        found for found in sim.exchange.firms.all() if found.client_id and len(found.scopes) < 5
+        firm for firm in sim.exchange.firms.all() if firm.client_id and len(firm.scopes) < 5
     )
 
 
@@ -83,31 +83,31 @@ def open_ones(sim: Simulation) -> Iterator[Instrument]:
     """Yield the open instruments, in order of listing. Take the first few: iterating all is slow."""
     trading = sim.exchange.trading
     return (
-        found
-        for found in sim.exchange.instruments
-        if trading.state(found.symbol) is InstrumentState.OPEN
+        instrument
+        for instrument in sim.exchange.instruments
+        if trading.state(instrument.symbol) is InstrumentState.OPEN
     )
 
 
 def in_state(sim: Simulation, state: InstrumentState) -> Instrument:
     """Return an instrument in a lifecycle state."""
     return next(
-        found
-        for found in sim.exchange.instruments
-        if sim.exchange.trading.state(found.symbol) is state
+        instrument
+        for instrument in sim.exchange.instruments
+        if sim.exchange.trading.state(instrument.symbol) is state
     )
 
 
 def trader(world: Connection, user: int = 0) -> Http:
     """Exchange REST as a participant of the first partner."""
-    found = firm(world.simulation)
-    return world.exchange(found, found.users[user].name)
+    result = firm(world.simulation)
+    return world.exchange(result, result.users[user].name)
 
 
 def rpc_trader(world: Connection, user: int = 0) -> Rpc:
     """Exchange gRPC as a participant of the first partner."""
-    found = firm(world.simulation)
-    return world.rpc(found, found.users[user].name)
+    result = firm(world.simulation)
+    return world.rpc(result, result.users[user].name)
 
 
 def account(world: Connection, user: int = 0) -> str:

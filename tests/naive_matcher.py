@@ -77,7 +77,7 @@ class NaiveMatcher:
         Nothing happens unless it rests, the total is above what filled, and a post-only order still
         crosses nothing.
         """
-        order = next((one for one in self.resting if one.number == number), None)
+        order = next((item for item in self.resting if item.number == number), None)
         if order is None or total <= order.filled:
             return
         leaves = total - order.filled
@@ -155,7 +155,9 @@ class NaiveMatcher:
         queue: list[Resting] = []
         while True:
             hit = [
-                stop for stop in self.waiting if any(_triggers(one, stop) for one in self.trades)
+                stop
+                for stop in self.waiting
+                if any(_triggers(trade, stop) for trade in self.trades)
             ]
             self.trades.clear()
             for stop in hit:

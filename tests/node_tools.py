@@ -17,7 +17,7 @@ MODULES = Path(sys.prefix) / "tools" / "node_modules"
 
 def needs(*packages: str) -> pytest.MarkDecorator:
     """Skip a test, with the reason, where node or one of the packages is missing."""
-    missing = [one for one in packages if not (MODULES / one).is_dir()]
+    missing = [package for package in packages if not (MODULES / package).is_dir()]
     why = "" if shutil.which("node") else "node is not installed"
     why = why or (f"{', '.join(missing)} not installed: make npm" if missing else "")
     return pytest.mark.skipif(bool(why), reason=why)

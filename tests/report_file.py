@@ -44,20 +44,20 @@ class ReportFile:
         return self._only(self.index["records"], self.position(branch, seq))
 
     def _only(self, series: list[list[int]], position: int) -> dict[str, Any]:
-        (found,) = [row for row in self._at(series, position) if row["p"] == position]
-        return {key: value for key, value in found.items() if key != "p"}
+        (result,) = [row for row in self._at(series, position) if row["p"] == position]
+        return {key: value for key, value in result.items() if key != "p"}
 
-    def whole(self, branch: str, seq: int) -> dict[str, Any]:
+    def complete(self, branch: str, seq: int) -> dict[str, Any]:
         """A record as the page has it, without its causes, which it finds in the rows."""
         empty = {key: [] for key in _LISTS} | {"frames_sent": 0, "answer": None, "why": None}
         return empty | self.row(branch, seq) | self.record(branch, seq) | {"causes": None}
 
     def state(self, view: str, branch: str, seq: int) -> Rows:
         position = self.position(branch, seq)
-        (_, whole, rows), *changes = self._at(self.index["states"][view], position)
-        assert whole
+        (_, total, rows), *changes = self._at(self.index["states"][view], position)
+        assert total
         rows = list(rows)
         for at, _, splices in changes:
-            for place, removed, added in splices if at <= position else ():
-                rows[place : place + removed] = added
+            for slot, removed, added in splices if at <= position else ():
+                rows[slot : slot + removed] = added
         return rows

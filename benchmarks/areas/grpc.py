@@ -115,9 +115,9 @@ def _control(ready: dict[str, Any], verb: str, path: str, body: object = None) -
 async def _calls(server: int, method: Any, message: bytes, metadata: Any) -> float:
     start = processor_s(server)
 
-    async def one(count: int) -> None:
+    async def single(count: int) -> None:
         for _ in range(count):
             await method(message, metadata=metadata)
 
-    await asyncio.gather(*(one(CALLS // 8) for _ in range(8)))
+    await asyncio.gather(*(single(CALLS // 8) for _ in range(8)))
     return CALLS // 8 * 8 / (processor_s(server) - start)

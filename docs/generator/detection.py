@@ -125,7 +125,7 @@ def _row(bug: Planted, columns: tuple[str, ...]) -> dict[str, Any]:
     finders = results().finders(bug.name)
     tried = results().trials.get(bug.name, {})
     cells = {column: _cell(column, finders, tried) for column in columns}
-    return {"bug": f"`{bug.name}`", "what it does": bug.says, "blind": _yes(bug.blind), **cells}
+    return {"bug": f"`{bug.name}`", "what it does": bug.effect, "blind": _yes(bug.blind), **cells}
 
 
 def _cell(column: str, finders: dict[str, tuple[str, float]], tried: dict[str, Any]) -> str:

@@ -23,11 +23,11 @@ def blocks() -> dict[str, tuple[str, Callable[[], str]]]:
         for name, file in MARKER.findall(page.read_text()):
             if name in result:
                 raise LookupError(f"{page} uses the block {name} again")
-            result[name] = page.relative_to(ROOT).as_posix(), partial(shown, file)
+            result[name] = page.relative_to(ROOT).as_posix(), partial(view, file)
     return result
 
 
-def shown(file: str) -> str:
+def view(file: str) -> str:
     """A file as a fenced block of its language."""
     text = (ROOT / file).read_text().rstrip("\n")
     ending = file.rpartition(".")[2]

@@ -30,7 +30,7 @@ class DeskClient:
         self.at, self.key, self.firm, self.bug = at, key, firm, bug
         self.now = 0.0
         self._token, self._until = "", 0.0
-        self.seen: list[tuple[int, Any]] = []
+        self.observed: list[tuple[int, Any]] = []
 
     def request(
         self, plane: str, verb: str, path: str, headers: dict[str, str], body: bytes = b""
@@ -40,8 +40,8 @@ class DeskClient:
             answer = connection.getresponse()
             content = answer.read()
         is_json = (answer.headers.get_content_type() or "").endswith("json")
-        self.seen.append((answer.status, json.loads(content) if is_json else content.decode()))
-        return self.seen[-1]
+        self.observed.append((answer.status, json.loads(content) if is_json else content.decode()))
+        return self.observed[-1]
 
     # ---- retail
 

@@ -15,7 +15,7 @@ class Task(NamedTuple):
 
     bug: str
     complaint: str
-    found: str
+    pattern: str
     fault: bool = False  # the exchange drops the answer of the first order
 
 

@@ -128,8 +128,8 @@ async def test_the_listing_is_short_and_says_what_changes_something() -> None:
     async with attached() as tools:
         listed = (await tools.client.list_tools()).tools
     assert tuple(tool.name for tool in listed) == NAMES
-    whole = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed]
-    assert len(json.dumps(whole)) < 10_000
+    total = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed]
+    assert len(json.dumps(total)) < 10_000
     for tool in listed:
         assert tool.annotations is not None and tool.description
         assert tool.annotations.read_only_hint is (tool.name in READ_ONLY)
@@ -156,8 +156,8 @@ async def test_the_tools_suffice_to_find_every_planted_bug() -> None:
         mended = {fault: await notes_on(tools, "", fault=fault) for fault in (False, True)}
         for task in TASKS:
             notes = await notes_on(tools, task.bug, fault=task.fault)
-            assert re.search(task.found, notes), (task, notes)
-            assert not re.search(task.found, mended[task.fault]), (task, mended)
+            assert re.search(task.pattern, notes), (task, notes)
+            assert not re.search(task.pattern, mended[task.fault]), (task, mended)
 
 
 # ---- what tools do
@@ -174,11 +174,11 @@ async def test_a_branch_begins_in_the_past_and_compare_says_what_became_of_it() 
         (view,) = rows_of(await tools("call", plane="control", path=path))
         state = next(row for row in view["orders"] if row["id"] == placed["order_id"])
         assert (state["side"], state["price"], state["leaves"]) == ("BUY", "0.4", "10")
-        said = await tools("branch", seq=0)
-        copy = re.search(r"Exchange `(x2-\w+)`", said)
-        assert copy, said
-        found = rows_of(await tools("compare", other=copy[1]))
-        assert {"orders": placed["order_id"], "only_in": first} in found
+        output = await tools("branch", seq=0)
+        copy = re.search(r"Exchange `(x2-\w+)`", output)
+        assert copy, output
+        result = rows_of(await tools("compare", other=copy[1]))
+        assert {"orders": placed["order_id"], "only_in": first} in result
         assert "the same accounts" in await tools("compare", other=first)
         await tools("advance", by="1h", exchange=copy[1])
         assert first in await tools("stop", exchange=first)
@@ -189,14 +189,14 @@ def test_a_scenario_of_ones_own_is_started_and_a_broken_one_is_told(tools: JsonR
     text = "name: mine\nextends: quickstart\nworld:\n  games: 0\n  instruments: [{symbol: rain}]\n"
     started = tools.use("start", scenario=text)
     assert re.match(r"Exchange `x\d+-", started) and not tools.failed
-    said = tools.use("start", scenario=text.replace("instruments", "instrumnts"))
-    assert tools.failed and "instruments" in said
-    said = tools.use("order", symbol="rain", side="buy", qty="1.5", price="0.40")
-    assert tools.failed and "not a multiple of 1" in said
+    output = tools.use("start", scenario=text.replace("instruments", "instrumnts"))
+    assert tools.failed and "instruments" in output
+    output = tools.use("order", symbol="rain", side="buy", qty="1.5", price="0.40")
+    assert tools.failed and "not a multiple of 1" in output
 
 
 def test_mistakes_are_answers_that_say_what_to_do(tools: JsonRpc) -> None:
-    for name, arguments, says in (
+    for name, arguments, text in (
         ("history", {}, "Call `start` first"),
         ("explain", {}, "needs subject"),
         ("order", {}, r"symbol: .*; side: .*\(buy, sell\)"),
@@ -207,8 +207,8 @@ def test_mistakes_are_answers_that_say_what_to_do(tools: JsonRpc) -> None:
         ("docs", {"query": "zzzzqqqq"}, "Try other words"),
         ("investigate", {}, "Give a scenario that fails"),
     ):
-        said = tools.use(name, **arguments)
-        assert tools.failed and re.search(says, said), (name, said)
+        output = tools.use(name, **arguments)
+        assert tools.failed and re.search(text, output), (name, output)
     tools.use("start")
     refused: list[tuple[str, dict[str, Any], str]] = [
         ("advance", {"by": "soon"}, "by"),
@@ -223,9 +223,9 @@ def test_mistakes_are_answers_that_say_what_to_do(tools: JsonRpc) -> None:
         ("order", {"symbol": "aec-nfl-chi-gb-2026-09-14", "side": "buy"}, "order_qty is required"),
         ("order", {"symbol": "x", "side": "buy", "as": "me"}, "no firm or participant me"),
     ]
-    for name, arguments, says in refused:
-        said = tools.use(name, **arguments)
-        assert tools.failed and re.search(says, said), (name, said)
+    for name, arguments, text in refused:
+        output = tools.use(name, **arguments)
+        assert tools.failed and re.search(text, output), (name, output)
 
 
 @pytest.mark.long
@@ -237,10 +237,10 @@ def test_investigate_shrinks_a_failing_scenario_and_finds_its_assumption(tools: 
         "    call: {plane: exchange, get: '/v1/orderbook/rain?depth=11', as: firms/atlas}\n"
         "    expect: {status: 400}\n"
     )
-    said = tools.use("investigate", scenario=text, only="book.*")
-    assert not tools.failed, said
-    assert "smallest" in said
-    assert "book.depth_above_maximum" in said, said
+    output = tools.use("investigate", scenario=text, only="book.*")
+    assert not tools.failed, output
+    assert "smallest" in output
+    assert "book.depth_above_maximum" in output, output
 
 
 def test_text_of_clients_is_quoted_and_bounded(tools: JsonRpc) -> None:
@@ -248,10 +248,10 @@ def test_text_of_clients_is_quoted_and_bounded(tools: JsonRpc) -> None:
     rows = rows_of(tools.use("start"))
     symbol = next(row["symbols"] for row in rows if "symbols" in row)["open"][0]
     body = {"symbol": symbol, "clordId": hostile, "side": "SIDE_BUY", "orderQty": "1"}
-    said = tools.use("call", plane="exchange", verb="POST", path="/v1/trading/orders", body=body)
+    output = tools.use("call", plane="exchange", verb="POST", path="/v1/trading/orders", body=body)
     seq = rows_of(tools.use("history", kind="request"))[-1]["seq"]
     for answer in (
-        said,
+        output,
         tools.use("history", seq=seq),
         tools.use("explain", subject=str(seq)),
         tools.use("explain", subject=hostile[:300]),
@@ -333,17 +333,17 @@ def over_http() -> Iterator[str]:
 async def test_over_http_two_clients_do_not_see_each_other(over_http: str, tmp_path: Path) -> None:
     from mcp import Client
 
-    async with Client(over_http) as one, Client(over_http) as two:
-        mine, theirs = Tools(one), Tools(two)
+    async with Client(over_http) as item, Client(over_http) as two:
+        mine, reference = Tools(item), Tools(two)
         name = re.search(r"`(x\d+-\w+)`", await mine("start"))
         assert name
         assert name[1] in await mine("status", exchange=name[1])
-        said = await theirs("status", exchange="x1-00000000")
-        assert name[1] not in said
+        output = await reference("status", exchange="x1-00000000")
+        assert name[1] not in output
         own = tmp_path / "own.yaml"
         own.write_text("name: own\n")
-        await theirs("start", scenario=str(own))
-        assert theirs.failed  # files of this machine are out of reach
+        await reference("start", scenario=str(own))
+        assert reference.failed  # files of this machine are out of reach
         assert name[1] in await mine("stop", exchange=name[1])
 
 

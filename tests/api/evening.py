@@ -70,6 +70,6 @@ class Evening(Desk):
 
 def some(rows: Iterable[Row], of: Callable[[Row], Any], most: int = 4) -> list[Any]:
     """Values that rows have, the extremes and some between."""
-    found = sorted({value for row in rows if (value := of(row)) not in (None, "")})
-    step = max(1, len(found) // most)
-    return [*found[::step][:most], *found[-1:]]
+    result = sorted({value for row in rows if (value := of(row)) not in (None, "")})
+    step = max(1, len(result) // most)
+    return [*result[::step][:most], *result[-1:]]

@@ -159,11 +159,11 @@ def check_list(
     tables = LISTS[kind]
     for name in keys:
         asked = {"orderBy": name, "orderDirection": "desc", "limit": 5000}
-        shown = slugs(desk.read(f"/v1/{kind}", kind, **asked))
-        assert shown == ordered(rows, [tables.keys[name]], True), name
+        displayed = slugs(desk.read(f"/v1/{kind}", kind, **asked))
+        assert displayed == ordered(rows, [tables.keys[name]], True), name
     for name, value in filters:
         asked = {name: text(value), "orderDirection": "asc", "limit": 5000}
-        shown = slugs(desk.read(f"/v1/{kind}", kind, **asked))
-        assert shown == slugs(
+        displayed = slugs(desk.read(f"/v1/{kind}", kind, **asked))
+        assert displayed == slugs(
             rows, lambda row, name=name, value=value: tables.filters[name][1](row, value)
         ), name

@@ -59,8 +59,8 @@ class RetailWorld(Desk):
 
     def balance(self, client: Http) -> dict[str, Any]:
         """The caller's one balance."""
-        (found,) = client.get("/v1/account/balances").json()["balances"]
-        return dict(found)
+        (result,) = client.get("/v1/account/balances").json()["balances"]
+        return dict(result)
 
     def cash(self, user: int = 0) -> float:
         """Dollars of an account, from the ledger itself."""

@@ -142,15 +142,15 @@ def small_exchange(balance: int = 1000) -> SmallExchange:
 
 def caller(exchange: Exchange, participant: str | None = ANN, firm: str = "firms/acme") -> Caller:
     """A caller of a firm, acting for a participant when one is named."""
-    known = exchange.firms.require(firm)
+    existing = exchange.firms.require(firm)
     user = exchange.firms.user(participant) if participant else None
     return Caller(
         plane="exchange",
         firm=firm,
-        client_id=known.client_id,
+        client_id=existing.client_id,
         participant=user.name if user else None,
         account=user.account if user else None,
-        accounts=exchange.firms.accounts_of(known),
+        accounts=exchange.firms.accounts_of(existing),
     )
 
 

@@ -77,7 +77,7 @@ class Model:
         self.world = world
         self.idle, self.refresh, self.all_again = idle, refresh, all_again
         self.streams: list[Followed] = []
-        self.shown: dict[tuple[str, Options], int] = {}
+        self.displayed: dict[tuple[str, Options], int] = {}
         self.next_refresh = 0
         self.named: list[str] = []  # in the order in which they were first followed
 
@@ -87,7 +87,7 @@ class Model:
 
     @property
     def live(self) -> list[Followed]:
-        return [one for one in self.streams if one.end is None]
+        return [stream for stream in self.streams if stream.end is None]
 
     def has_data(self, symbol: str) -> bool:
         return symbol != "three" or self.now >= OPENS
@@ -109,38 +109,38 @@ class Model:
                 orders = list(levels.items())
             sides.append(orders[:depth])
         units = (instrument.price_scale, instrument.qty_scale) if scales else (None, None)
-        at = self.shown.setdefault((symbol, options), self.now)
+        at = self.displayed.setdefault((symbol, options), self.now)
         return "book", symbol, *sides, trading.state(symbol).name, at, *units
 
     def changed(self, symbol: str) -> None:
         """Send a book to every stream that follows it."""
-        self.shown = {key: at for key, at in self.shown.items() if key[0] != symbol}
-        for one in self.live:
-            if symbol in one.active and self.has_data(symbol):
-                one.sent.append(self.book(symbol, one.options))
+        self.displayed = {key: at for key, at in self.displayed.items() if key[0] != symbol}
+        for item in self.live:
+            if symbol in item.active and self.has_data(symbol):
+                item.sent.append(self.book(symbol, item.options))
 
-    def opened(self, one: Followed) -> None:
+    def opened(self, followed: Followed) -> None:
         if not self.live:
             self.next_refresh = self.now + self.refresh
-        one.heard = self.now
-        self.streams.append(one)
+        followed.heard = self.now
+        self.streams.append(followed)
         self.track()
 
-    def snapshot(self, one: Followed, symbols: list[str]) -> None:
-        one.sent += [self.book(s, one.options) for s in symbols if self.has_data(s)]
-        if one.snapshot_only:
-            self.finish(one, 0, "")
+    def snapshot(self, followed: Followed, symbols: list[str]) -> None:
+        followed.sent += [self.book(s, followed.options) for s in symbols if self.has_data(s)]
+        if followed.snapshot_only:
+            self.finish(followed, 0, "")
 
-    def finish(self, one: Followed, code: int, message: str) -> None:
-        one.end = (code, message)
+    def finish(self, followed: Followed, code: int, message: str) -> None:
+        followed.end = (code, message)
         self.track()
         if not any(other.active for other in self.live if other.configured):
-            self.shown.clear()
+            self.displayed.clear()
 
     def wait(self, target: int) -> None:
         """Process what is due: openings, refreshes, and the end of streams of silent clients."""
         while True:
-            idle = [one.heard + self.idle for one in self.live if one.talks]
+            idle = [entry.heard + self.idle for entry in self.live if entry.talks]
             dues = [*idle, *([self.next_refresh] if self.live else [])]
             if self.now < OPENS:
                 dues.append(OPENS)
@@ -150,84 +150,87 @@ class Model:
             self.world.advance_to(due)
             if due == OPENS:
                 self.changed("three")
-            for one in self.live:
-                if one.talks and one.heard + self.idle == due:
+            for item in self.live:
+                if item.talks and item.heard + self.idle == due:
                     text = f"idle timeout: no client frame for {format_span(self.idle)}"
-                    self.finish(one, 14, text)
+                    self.finish(item, 14, text)
             if due == self.next_refresh and self.live:
                 self.again()
                 self.next_refresh += self.refresh
         self.world.advance_to(target)
 
     def again(self) -> None:
-        whole = self.all_again and any(one.everything for one in self.live)
-        for symbol in SYMBOLS if whole else list(self.named):
-            for one in self.live:
-                follows = symbol in one.symbols or (self.all_again and one.everything)
+        total = self.all_again and any(entry.everything for entry in self.live)
+        for symbol in SYMBOLS if total else list(self.named):
+            for item in self.live:
+                follows = symbol in item.symbols or (self.all_again and item.everything)
                 if follows and self.has_data(symbol):
-                    one.sent.append(self.book(symbol, one.options))
+                    item.sent.append(self.book(symbol, item.options))
 
     def track(self) -> None:
         """Record which streams follow which books by name."""
-        followed = dict.fromkeys(symbol for one in self.live for symbol in one.symbols)
+        followed = dict.fromkeys(symbol for item in self.live for symbol in item.symbols)
         self.named = [symbol for symbol in self.named if symbol in followed]
         self.named += [symbol for symbol in followed if symbol not in self.named]
 
     # ---- commands of a client
 
-    def talk(self, one: Followed, command: dict[str, Any]) -> None:
-        one.heard = self.now
+    def talk(self, followed: Followed, command: dict[str, Any]) -> None:
+        followed.heard = self.now
         kind = next((name for name in ("subscribe", "unsubscribe") if name in command), "")
-        if kind and not one.configured:
+        if kind and not followed.configured:
             if command.get("depth", 0) < 0:
-                self.finish(one, 3, "depth must not be negative")
+                self.finish(followed, 3, "depth must not be negative")
                 return
-            one.depth = command.get("depth", 0) or 10
-            one.single, one.snapshot_only = command["unaggregated"], command["snapshot_only"]
-            one.skips, one.configured = command["slow_consumer_skip_to_head"], True
+            followed.depth = command.get("depth", 0) or 10
+            followed.single, followed.snapshot_only = (
+                command["unaggregated"],
+                command["snapshot_only"],
+            )
+            followed.skips, followed.configured = command["slow_consumer_skip_to_head"], True
         if not kind:
             if "keepalive" not in command:
                 text = "a frame must hold subscribe, unsubscribe or keepalive"
-                self.finish(one, 3, text)
-            elif not one.configured:
-                self.finish(one, 3, "keepalive before the first subscribe")
+                self.finish(followed, 3, text)
+            elif not followed.configured:
+                self.finish(followed, 3, "keepalive before the first subscribe")
             return
         symbols = list(dict.fromkeys(command[kind].symbols))
-        (self.subscribe if kind == "subscribe" else self.unsubscribe)(one, symbols)
+        (self.subscribe if kind == "subscribe" else self.unsubscribe)(followed, symbols)
 
-    def subscribe(self, one: Followed, symbols: list[str]) -> None:
+    def subscribe(self, followed: Followed, symbols: list[str]) -> None:
         unknown = [symbol for symbol in symbols if symbol not in SYMBOLS]
-        again = [symbol for symbol in symbols if symbol in one.active]
+        again = [symbol for symbol in symbols if symbol in followed.active]
         if unknown:
-            one.sent.append(("error", "INVALID_SYMBOL", "unknown symbol", unknown))
-        elif again or (not symbols and one.everything):
-            one.sent.append(("error", "ALREADY_SUBSCRIBED", "already subscribed", again))
+            followed.sent.append(("error", "INVALID_SYMBOL", "unknown symbol", unknown))
+        elif again or (not symbols and followed.everything):
+            followed.sent.append(("error", "ALREADY_SUBSCRIBED", "already subscribed", again))
         else:
-            added = symbols or [symbol for symbol in SYMBOLS if symbol not in one.symbols]
+            added = symbols or [symbol for symbol in SYMBOLS if symbol not in followed.symbols]
             if symbols:
-                one.symbols |= dict.fromkeys(symbols)
+                followed.symbols |= dict.fromkeys(symbols)
             else:
-                one.everything, one.symbols = True, {}
+                followed.everything, followed.symbols = True, {}
             self.track()
-            self.acknowledge(one, added, [])
-            self.snapshot(one, added)
+            self.acknowledge(followed, added, [])
+            self.snapshot(followed, added)
 
-    def unsubscribe(self, one: Followed, symbols: list[str]) -> None:
-        missing = [symbol for symbol in symbols if symbol not in one.active]
+    def unsubscribe(self, followed: Followed, symbols: list[str]) -> None:
+        missing = [symbol for symbol in symbols if symbol not in followed.active]
         if missing:
-            one.sent.append(("error", "NOT_SUBSCRIBED", "not subscribed", missing))
+            followed.sent.append(("error", "NOT_SUBSCRIBED", "not subscribed", missing))
             return
-        if one.everything and symbols:
-            one.everything, one.symbols = False, dict.fromkeys(SYMBOLS)
+        if followed.everything and symbols:
+            followed.everything, followed.symbols = False, dict.fromkeys(SYMBOLS)
             self.track()
         for symbol in symbols:
-            del one.symbols[symbol]
+            del followed.symbols[symbol]
         self.track()
-        self.acknowledge(one, [], symbols)
+        self.acknowledge(followed, [], symbols)
 
-    def acknowledge(self, one: Followed, added: list[str], removed: list[str]) -> None:
+    def acknowledge(self, followed: Followed, added: list[str], removed: list[str]) -> None:
         scales = [(s, 1000, 100) if s == "two" else (s, 100, 1) for s in added]
-        one.sent.append(("ack", added, removed, one.active, scales))
+        followed.sent.append(("ack", added, removed, followed.active, scales))
 
 
 def read(frame: Any) -> tuple[Any, ...]:
@@ -246,7 +249,10 @@ def read(frame: Any) -> tuple[Any, ...]:
     assert ack.symbols_removed_count == len(ack.symbols_removed)
     truncated = ack.active_symbols_truncated, ack.symbols_added_truncated
     assert not any((*truncated, ack.symbols_removed_truncated))
-    scales = [(one.symbol, one.price_scale, one.quantity_scale) for one in ack.symbol_scales]
+    scales = [
+        (symbol_scale.symbol, symbol_scale.price_scale, symbol_scale.quantity_scale)
+        for symbol_scale in ack.symbol_scales
+    ]
     return "ack", ack.symbols_added, ack.symbols_removed, ack.active_symbols, scales
 
 
@@ -286,13 +292,13 @@ class Both:
             text = "unknown symbol: nope" if unknown else "depth must not be negative"
             assert (error.code, error.message) == (5 if unknown else 3, text)
             return
-        one = Followed(stream, talks=False, configured=True, everything=not symbols)
-        one.depth = options["depth"] or 10
-        one.single, one.snapshot_only = options["unaggregated"], options["snapshot_only"]
-        one.skips = options["slow_consumer_skip_to_head"]
-        one.symbols = dict.fromkeys(symbols)
-        self.model.opened(one)
-        self.model.snapshot(one, one.active)
+        followed = Followed(stream, talks=False, configured=True, everything=not symbols)
+        followed.depth = options["depth"] or 10
+        followed.single, followed.snapshot_only = options["unaggregated"], options["snapshot_only"]
+        followed.skips = options["slow_consumer_skip_to_head"]
+        followed.symbols = dict.fromkeys(symbols)
+        self.model.opened(followed)
+        self.model.snapshot(followed, followed.active)
 
     def options(self) -> dict[str, Any]:
         return {
@@ -303,27 +309,27 @@ class Both:
         }
 
     def symbols(self) -> list[str]:
-        known = self.rng.choices(SYMBOLS, k=self.rng.choice((0, 1, 1, 2, 3)))
-        return known + (["nope"] if self.rng.random() < 0.05 else [])
+        existing = self.rng.choices(SYMBOLS, k=self.rng.choice((0, 1, 1, 2, 3)))
+        return existing + (["nope"] if self.rng.random() < 0.05 else [])
 
     def talk(self) -> None:
-        talkers = [one for one in self.model.live if one.talks]
+        talkers = [entry for entry in self.model.live if entry.talks]
         if not talkers:
             return
-        one = self.rng.choice(talkers)
+        item = self.rng.choice(talkers)
         kind = self.rng.choices(("subscribe", "unsubscribe", "keepalive", ""), (9, 6, 3, 0.4))[0]
         command = self.options()
         if kind == "keepalive":
             command[kind] = wire.KeepAliveCommand()
         elif kind:
             symbols = self.symbols()
-            if kind == "unsubscribe" and one.active and self.rng.random() < 0.7:
-                symbols = self.rng.sample(one.active, self.rng.randint(1, len(one.active)))
-            made = wire.SubscribeCommand if kind == "subscribe" else wire.UnsubscribeCommand
-            command[kind] = made(symbols=symbols)
+            if kind == "unsubscribe" and item.active and self.rng.random() < 0.7:
+                symbols = self.rng.sample(item.active, self.rng.randint(1, len(item.active)))
+            created = wire.SubscribeCommand if kind == "subscribe" else wire.UnsubscribeCommand
+            command[kind] = created(symbols=symbols)
         message = wire.BiDirectionalStreamMarketDataRequest(**command)
-        one.stream.send(protobuf_encoder(type(message))(message))
-        self.model.talk(one, command)
+        item.stream.send(protobuf_encoder(type(message))(message))
+        self.model.talk(item, command)
 
     def order(self) -> None:
         symbol = self.rng.choice(("one", "two", "four"))
@@ -347,34 +353,34 @@ class Both:
 
     def close(self) -> None:
         if live := self.model.live:
-            one = self.rng.choice(live)
-            one.stream.close()
-            self.model.finish(one, -1, "")
+            item = self.rng.choice(live)
+            item.stream.close()
+            self.model.finish(item, -1, "")
 
     def skip(self) -> None:
         """Skip the backlog of a slow reader: it gets its pending answers and the present books."""
         if not self.model.live:
             return
-        one = self.rng.choice(self.model.live)
+        item = self.rng.choice(self.model.live)
         kind: Any = wire.CreateMarketDataSubscriptionResponse
-        if one.talks:
+        if item.talks:
             kind = wire.BiDirectionalStreamMarketDataResponse
-        waiting = [protobuf_encoder(kind)(frame) for frame in one.stream.frames]
-        frames = self.world.simulation.skip_to_head(one.stream.number, waiting)
-        if not one.skips:
+        waiting = [protobuf_encoder(kind)(frame) for frame in item.stream.frames]
+        frames = self.world.simulation.skip_to_head(item.stream.number, waiting)
+        if not item.skips:
             assert frames is None
             return
         assert frames is not None
-        shown = dict(self.model.shown)
-        books = [self.model.book(s, one.options) for s in one.active if self.model.has_data(s)]
-        self.model.shown = shown
-        replies = [row for row in one.sent if row[0] != "book"]
+        displayed = dict(self.model.displayed)
+        books = [self.model.book(s, item.options) for s in item.active if self.model.has_data(s)]
+        self.model.displayed = displayed
+        replies = [row for row in item.sent if row[0] != "book"]
         assert [read(protobuf_decoder(kind)(frame)) for frame in frames] == replies + books
 
     def check(self) -> None:
-        for one in self.model.streams:
-            assert [read(frame) for frame in one.stream.frames] == one.sent
-            assert one.stream.end == (one.end if one.end != (-1, "") else None)
+        for item in self.model.streams:
+            assert [read(frame) for frame in item.stream.frames] == item.sent
+            assert item.stream.end == (item.end if item.end != (-1, "") else None)
 
 
 @SESSIONS
@@ -382,8 +388,8 @@ class Both:
 def test_books_are_sent_as_in_the_model(seed: int) -> None:
     both = Both(Random(seed))
     for _ in range(45):
-        what = both.rng.choices(
+        kind = both.rng.choices(
             ("open", "talk", "order", "state", "wait", "close", "skip"), (3, 6, 6, 1, 3, 0.7, 2)
         )[0]
-        getattr(both, what)()
+        getattr(both, kind)()
         both.check()

@@ -202,15 +202,15 @@ def test_whoever_has_no_good_signature_is_told_so_alike_and_explained_apart(
     ("plane", "credential"), [("gateway", "default"), ("auth", "default"), ("retail", "none")]
 )
 def test_public_operations_take_anybody(plane: str, credential: str) -> None:
-    found = VerifiedCredential("assertion", "client-acme")
+    verified_credential = VerifiedCredential("assertion", "client-acme")
     caller = authenticate_caller(
-        Parties(), operation(credential=credential), plane, found, None, "203.0.113.7"
+        Parties(), operation(credential=credential), plane, verified_credential, None, "203.0.113.7"
     )
     assert (caller.firm, caller.peer, caller.names, caller.credential) == (
         None,
         "203.0.113.7",
         (),
-        found,
+        verified_credential,
     )
 
 

@@ -107,11 +107,11 @@ def test_every_message_is_written_as_the_library_writes_it_and_reads_back_as_its
     cls: type[Message], data: st.DataObject
 ) -> None:
     message = data.draw(messages(cls))
-    whole = json_encoder(cls, FULL)(message)
-    assert json.loads(whole) == _expected(message, FULL, LAST)
+    total = json_encoder(cls, FULL)(message)
+    assert json.loads(total) == _expected(message, FULL, LAST)
     assert json.loads(json_encoder(cls, BARE)(message)) == _expected(message, BARE, LAST)
     unknown: list[str] = []
-    assert json_decoder(cls)(whole, unknown) == _without_inactive(message)
+    assert json_decoder(cls)(total, unknown) == _without_inactive(message)
     assert unknown == []
     assert (
         json_decoder(cls)(
@@ -149,10 +149,10 @@ def test_shapes_the_contract_does_not_use_yet_are_written_and_read_too(
     probe: Any, data: st.DataObject
 ) -> None:
     message = data.draw(messages(probe.Probe))
-    whole = json_encoder(probe.Probe, FULL)(message)
-    assert json.loads(whole) == _expected(message, FULL, LAST)
+    total = json_encoder(probe.Probe, FULL)(message)
+    assert json.loads(total) == _expected(message, FULL, LAST)
     assert json.loads(json_encoder(probe.Probe, BARE)(message)) == _expected(message, BARE, LAST)
-    assert json_decoder(probe.Probe)(whole) == _without_inactive(message)
+    assert json_decoder(probe.Probe)(total) == _without_inactive(message)
 
 
 def _written(message: Message, dialect: Dialect = FULL) -> Any:

@@ -35,7 +35,7 @@ def cross(world: Desk, requests: list[dict[str, Any]], **fields: Any) -> Respons
     )
 
 
-def found(world: Desk, user: int = 0, **filters: Any) -> list[dict[str, Any]]:
+def hits(world: Desk, user: int = 0, **filters: Any) -> list[dict[str, Any]]:
     return world.trader(user).send("/v1/report/orders/search", filters, "order")
 
 
@@ -54,17 +54,17 @@ def kept(world: Desk) -> bytes:
 def test_both_sides_fill_each_other_in_one_trade_and_leave_the_book_alone(world: Desk) -> None:
     requests = sides(world)
     symbol = requests[0]["symbol"]
-    made = cross(world, requests)
-    assert made.status == 200, made
-    ids = [row["orderId"] for row in made.json()["responses"]]
-    rows = [found(world, user, crossId="x-1")[0] for user in (0, 1)]
+    created = cross(world, requests)
+    assert created.status == 200, created
+    ids = [row["orderId"] for row in created.json()["responses"]]
+    rows = [hits(world, user, crossId="x-1")[0] for user in (0, 1)]
     assert [row["id"] for row in rows] == ids
     assert [(row["state"], row["cumQty"], row["crossId"]) for row in rows] == [
         ("ORDER_STATE_FILLED", requests[0]["orderQty"], "x-1")
     ] * 2
     assert rows[0]["hostCrossId"] and rows[0]["hostCrossId"] == rows[1]["hostCrossId"]
-    assert [row["id"] for row in found(world, 1, hostCrossId=rows[0]["hostCrossId"])] == ids[1:]
-    assert found(world, crossId="x-2") == found(world, hostCrossId="nope") == []
+    assert [row["id"] for row in hits(world, 1, hostCrossId=rows[0]["hostCrossId"])] == ids[1:]
+    assert hits(world, crossId="x-2") == hits(world, hostCrossId="nope") == []
     # The side for another participant says who sent it.
     assert (rows[0]["submittingParticipant"], rows[1]["submittingParticipant"]) == (
         "",
@@ -185,9 +185,9 @@ def test_a_business_reject_of_one_side_is_one_of_both(world: Desk) -> None:
     assert cross(world, dear).status == 422
     assert kept(world) == before
     world.assume("orders.sync_reject", "async")
-    made = cross(world, dear)
-    assert made.status == 200
-    assert [found(world, user, crossId="x-1")[0]["state"] for user in (0, 1)] == [
+    created = cross(world, dear)
+    assert created.status == 200
+    assert [hits(world, user, crossId="x-1")[0]["state"] for user in (0, 1)] == [
         "ORDER_STATE_REJECTED"
     ] * 2
     assert not world.trading.trades
@@ -243,7 +243,7 @@ def test_a_cross_reaches_stops_and_both_order_streams(world: Desk) -> None:
 
 def test_grpc_does_the_same_and_needs_a_participant(world: Desk) -> None:
     instrument = world.quiet()
-    one, other = (
+    item, other = (
         wire.InsertOrderRequest(
             type=OrderType.LIMIT,
             side=side,
@@ -256,7 +256,7 @@ def test_grpc_does_the_same_and_needs_a_participant(world: Desk) -> None:
         for user, side in enumerate((wire.Side.SIDE_BUY, wire.Side.SIDE_SELL))
     )
     request = wire.InsertOrderCrossRequest(
-        requests=[one, other], cross_type=wire.CrossType.CROSS_TYPE_ALL_OR_NONE
+        requests=[item, other], cross_type=wire.CrossType.CROSS_TYPE_ALL_OR_NONE
     )
     assert len(world.rpc_trader().call("OrderEntryAPI.InsertOrderCross", request).responses) == 2
     with refused(7):
@@ -269,10 +269,10 @@ def test_grpc_does_the_same_and_needs_a_participant(world: Desk) -> None:
 def test_a_cross_waits_for_a_slow_engine_like_any_order(world: Desk) -> None:
     world.assume("engine.latency", "7s")
     requests = sides(world)
-    made = [row["orderId"] for row in cross(world, requests).json()["responses"]]
+    order_ids = [row["orderId"] for row in cross(world, requests).json()["responses"]]
     rows = [world.trader(user).read("/v1/trading/orders/open", "orders", 0) for user in (0, 1)]
     assert [(row["id"], row["state"], row["crossId"]) for row in rows] == [
-        (order_id, "ORDER_STATE_PENDING_NEW", "x-1") for order_id in made
+        (order_id, "ORDER_STATE_PENDING_NEW", "x-1") for order_id in order_ids
     ]
     assert cross(world, requests).status == 409  # the client order ids are taken
     assert len(world.trading.trades) == 0
@@ -280,10 +280,10 @@ def test_a_cross_waits_for_a_slow_engine_like_any_order(world: Desk) -> None:
     sim.snapshot("waiting")
     for _ in range(2):
         world.advance("7s")
-        assert [found(world, user, crossId="x-1")[0]["state"] for user in (0, 1)] == [
+        assert [hits(world, user, crossId="x-1")[0]["state"] for user in (0, 1)] == [
             "ORDER_STATE_FILLED"
         ] * 2
-        assert found(world, 0)[0]["hostCrossId"] == found(world, 1)[0]["hostCrossId"] != ""
+        assert hits(world, 0)[0]["hostCrossId"] == hits(world, 1)[0]["hostCrossId"] != ""
         assert [trade.type.name for trade in sim.exchange.trading.trades] == ["CROSS"]
         sim.restore("waiting")
     assert len(sim.exchange.trading.trades) == 0
@@ -298,7 +298,7 @@ def test_what_the_book_has_become_when_the_engine_takes_a_cross_may_reject_both_
     world.assume("engine.latency", "1s")
     assert world.enter(world.quiet(), "buy", 50, 5, user=2).status == 200
     world.advance("2s")
-    rows = [found(world, user, crossId="x-1")[0] for user in (0, 1)]
+    rows = [hits(world, user, crossId="x-1")[0] for user in (0, 1)]
     assert [row["state"] for row in rows] == ["ORDER_STATE_REJECTED"] * 2
     assert all(
         world.trader(user).read("/v1/trading/orders/open", "orders") == [] for user in (0, 1)
@@ -308,11 +308,14 @@ def test_what_the_book_has_become_when_the_engine_takes_a_cross_may_reject_both_
 def test_a_cancel_before_the_engine_takes_a_cross_comes_too_late(world: Desk) -> None:
     """M35: nothing of a participant is overtaken on an instrument, so the cross is done first."""
     world.assume("engine.latency", "2s")
-    made = [row["orderId"] for row in cross(world, sides(world)).json()["responses"]]
+    order_ids = [row["orderId"] for row in cross(world, sides(world)).json()["responses"]]
     world.assume("engine.latency", "0s")
-    assert world.trader().post("/v1/trading/orders/cancel", json={"orderId": made[0]}).status == 200
+    assert (
+        world.trader().post("/v1/trading/orders/cancel", json={"orderId": order_ids[0]}).status
+        == 200
+    )
     world.advance("2s")
-    assert [found(world, user)[0]["state"] for user in (0, 1)] == ["ORDER_STATE_FILLED"] * 2
+    assert [hits(world, user)[0]["state"] for user in (0, 1)] == ["ORDER_STATE_FILLED"] * 2
 
 
 def test_two_sides_cannot_share_a_client_order_id(world: Desk) -> None:

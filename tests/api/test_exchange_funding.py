@@ -54,11 +54,11 @@ def short(state: str) -> str:
 def test_a_firm_sees_its_pool_and_its_participants_and_a_participant_only_itself(
     world: Desk,
 ) -> None:
-    found = world.firm
-    rows = world.exchange(found).read("/v1/funding/accounts")
+    result = world.firm
+    rows = world.exchange(result).read("/v1/funding/accounts")
     assert [row["id"] for row in rows["accounts"]] == [
-        found.clearing_account,
-        *(user.account for user in found.users),
+        result.clearing_account,
+        *(user.account for user in result.users),
     ]
     assert [row["accountType"] for row in rows["accounts"]][:2] == [
         "ACCOUNT_TYPE_CLEARING",
@@ -68,20 +68,21 @@ def test_a_firm_sees_its_pool_and_its_participants_and_a_participant_only_itself
     assert [row["id"] for row in world.trader().read("/v1/funding/accounts", "accounts")] == [
         world.account()
     ]
-    first = world.exchange(found).read("/v1/funding/accounts", pageSize=1)
-    second = world.exchange(found).read(
+    first = world.exchange(result).read("/v1/funding/accounts", pageSize=1)
+    second = world.exchange(result).read(
         "/v1/funding/accounts", pageSize=1, pageToken=first["nextPageToken"]
     )
     assert second["accounts"] == rows["accounts"][1:2]
-    for wanted, count in (
+    for expected, count in (
         ({"accountIds": [world.account(), "nope"]}, 1),
         ({"accountType": "ACCOUNT_TYPE_CLEARING"}, 1),
-        ({"fundingSourceIds": bank(world)}, len(found.users) + 1),
+        ({"fundingSourceIds": bank(world)}, len(result.users) + 1),
         ({"clearingMemberIds": "nope"}, 0),
     ):
         assert (
-            len(world.exchange(found).read("/v1/funding/accounts", "accounts", **wanted)) == count
-        ), wanted
+            len(world.exchange(result).read("/v1/funding/accounts", "accounts", **expected))
+            == count
+        ), expected
     assert world.exchange(world.poor_firm).get("/v1/funding/accounts").status == 403
 
 
@@ -205,8 +206,8 @@ def test_a_key_pair_that_is_not_there_is_a_mistake_of_the_scenario(pair: str) ->
 def test_what_moves_at_once_is_a_completed_transaction_that_agrees_with_the_ledger(
     world: Desk,
 ) -> None:
-    made = fund(world, "12.34")
-    row = read(world, made["transaction"])
+    created = fund(world, "12.34")
+    row = read(world, created["transaction"])
     entry = world.trader().read(
         "/v1/funding/balance-ledger", "entries", 0, account=world.account(), newestFirst="true"
     )
@@ -222,21 +223,21 @@ def test_what_moves_at_once_is_a_completed_transaction_that_agrees_with_the_ledg
     )
     assert row["ledgerEntryType"] == "LEDGER_ENTRY_TYPE_CREDIT" and row["fundingSourceId"] == ""
     other = world.trader(1)
-    assert other.get(f"/v1/funding/transactions/{made['transaction']}").status == 404
+    assert other.get(f"/v1/funding/transactions/{created['transaction']}").status == 404
     assert (
         other.get("/v1/funding/transactions", params={"accountId": world.account()}).status == 403
     )
 
 
 @pytest.mark.parametrize(
-    ("shown", "kinds"),
+    ("displayed", "kinds"),
     [("transfer", ["TRANSFER", "TRANSFER"]), ("direction", ["WITHDRAWAL", "DEPOSIT"])],
 )
 def test_a_partners_transfer_is_two_transactions_under_one_id(
-    world: Desk, shown: str, kinds: list[str]
+    world: Desk, displayed: str, kinds: list[str]
 ) -> None:
-    world.assume("funding.transfers_shown_as", shown)
-    found = world.firm
+    world.assume("funding.transfers_shown_as", displayed)
+    result = world.firm
     transfer = cash.Transfer(
         participant_account_id=world.account(),
         external_reference="r",
@@ -245,17 +246,17 @@ def test_a_partners_transfer_is_two_transactions_under_one_id(
         reason=cash.TransferReason.TRANSFER_REASON_DEPOSIT,
     )
     moved = (
-        world.rpc(found)
+        world.rpc(result)
         .call(
             "CashMovementService.CreateCashMovement",
             cash.CreateCashMovementRequest(idempotency_key="k", transfer=transfer),
         )
         .cash_movement
     )
-    rows = world.exchange(found).read(
+    rows = world.exchange(result).read(
         "/v1/funding/transactions", "transactions", fundingTransactionId=moved.dco_transfer_id
     )
-    assert [row["accountId"] for row in rows] == [found.clearing_account, world.account()]
+    assert [row["accountId"] for row in rows] == [result.clearing_account, world.account()]
     assert [row["transactionType"].removeprefix("TRANSACTION_TYPE_") for row in rows] == kinds
     assert [row["ledgerEntryType"] for row in rows] == [
         "LEDGER_ENTRY_TYPE_DEBIT",
@@ -265,32 +266,32 @@ def test_a_partners_transfer_is_two_transactions_under_one_id(
 
 def test_a_deposit_through_a_source_is_credited_when_it_completes(world: Desk) -> None:
     before = balance(world)
-    made = fund(world, "100", source=bank(world))
-    seen = []
+    created = fund(world, "100", source=bank(world))
+    observed = []
     for _ in FLOW:
-        row = read(world, made["transaction"])
-        seen.append(short(row["transactionState"]))
+        row = read(world, created["transaction"])
+        observed.append(short(row["transactionState"]))
         assert (balance(world) - before, bool(row["afterBalance"])) == (
-            (100, True) if seen[-1] == "COMPLETED" else (0, False)
+            (100, True) if observed[-1] == "COMPLETED" else (0, False)
         )
         world.advance("30s")
-    assert seen == FLOW
-    assert short(read(world, made["transaction"])["transactionState"]) == "COMPLETED"
+    assert observed == FLOW
+    assert short(read(world, created["transaction"])["transactionState"]) == "COMPLETED"
 
 
 def test_a_withdrawal_through_a_source_is_gone_at_once_and_back_when_it_is_cancelled(
     world: Desk,
 ) -> None:
     before = balance(world)
-    made = fund(world, "-100", source=bank(world), script="cancel")
-    row = read(world, made["transaction"])
+    created = fund(world, "-100", source=bank(world), script="cancel")
+    row = read(world, created["transaction"])
     assert (balance(world), row["balanceReservation"], row["ledgerEntryType"]) == (
         before - 100,
         "100.00",
         "LEDGER_ENTRY_TYPE_DEBIT",
     )
     world.advance("2m")
-    row = read(world, made["transaction"])
+    row = read(world, created["transaction"])
     assert (balance(world), short(row["transactionState"]), row["balanceReservation"]) == (
         before,
         "CANCELLED",
@@ -317,39 +318,39 @@ def test_what_is_held_waits_for_a_decision_by_hand(
     world: Desk, decision: str, review: str, moved: int
 ) -> None:
     before = balance(world)
-    made = fund(world, "50", source=bank(world), script="hold")
+    created = fund(world, "50", source=bank(world), script="hold")
     world.advance("1h")
-    row = read(world, made["transaction"])
+    row = read(world, created["transaction"])
     assert (short(row["transactionState"]), row["reviewStatus"]) == (
         "PROCESSING",
         "REVIEW_STATUS_PENDING",
     )
-    decide(world, made["transaction"], state=decision)
-    row = read(world, made["transaction"])
+    decide(world, created["transaction"], state=decision)
+    row = read(world, created["transaction"])
     assert (short(row["transactionState"]), row["reviewStatus"]) == (
         decision.upper(),
         f"REVIEW_STATUS_{review}",
     )
     assert balance(world) - before == moved
     with pytest.raises(Conflict):
-        decide(world, made["transaction"], state="completed")
+        decide(world, created["transaction"], state="completed")
 
 
 def test_a_refund_is_a_return_of_its_own_and_never_more_than_came(world: Desk) -> None:
     before = balance(world)
-    made = fund(world, "50", source=bank(world))
+    created = fund(world, "50", source=bank(world))
     with pytest.raises(Conflict):
-        decide(world, made["transaction"], state="refunded")
+        decide(world, created["transaction"], state="refunded")
     world.advance("2m")
-    decide(world, made["transaction"], state="refunded", amount="20")
-    assert short(read(world, made["transaction"])["transactionState"]) == "PARTIALLY_REFUNDED"
+    decide(world, created["transaction"], state="refunded", amount="20")
+    assert short(read(world, created["transaction"])["transactionState"]) == "PARTIALLY_REFUNDED"
     with pytest.raises(InvalidRequest):
-        decide(world, made["transaction"], state="refunded", amount="30.01")
-    decide(world, made["transaction"], state="refunded")
-    assert short(read(world, made["transaction"])["transactionState"]) == "REFUNDED"
+        decide(world, created["transaction"], state="refunded", amount="30.01")
+    decide(world, created["transaction"], state="refunded")
+    assert short(read(world, created["transaction"])["transactionState"]) == "REFUNDED"
     assert balance(world) == before
     rows = world.trader().read(
-        "/v1/funding/transactions", "transactions", parentTransactionIds=made["transaction"]
+        "/v1/funding/transactions", "transactions", parentTransactionIds=created["transaction"]
     )
     assert [(row["transactionType"], row["amount"]) for row in rows] == [
         ("TRANSACTION_TYPE_RETURN", "20.00"),
@@ -371,25 +372,25 @@ def test_all_that_there_is_can_be_paid_out_and_not_a_cent_more(world: Desk) -> N
 
 
 def test_a_refund_may_be_a_single_cent_but_never_nothing(world: Desk) -> None:
-    made = fund(world, "50", source=bank(world))
+    created = fund(world, "50", source=bank(world))
     world.advance("2m")
     for amount in ("0", "-1", "50.01"):
         with pytest.raises(InvalidRequest):
-            decide(world, made["transaction"], state="refunded", amount=amount)
+            decide(world, created["transaction"], state="refunded", amount=amount)
     before = balance(world)
-    decide(world, made["transaction"], state="refunded", amount="0.01")
+    decide(world, created["transaction"], state="refunded", amount="0.01")
     assert before - balance(world) == pytest.approx(0.01)
-    decide(world, made["transaction"], state="refunded", amount="49.99")
-    assert short(read(world, made["transaction"])["transactionState"]) == "REFUNDED"
+    decide(world, created["transaction"], state="refunded", amount="49.99")
+    assert short(read(world, created["transaction"])["transactionState"]) == "REFUNDED"
 
 
 def test_what_was_spent_cannot_be_refunded_and_what_is_left_can(world: Desk) -> None:
-    made = fund(world, "50", source=bank(world))
+    created = fund(world, "50", source=bank(world))
     world.advance("2m")
     fund(world, f"-{balance(world) - 20:.2f}", source=bank(world))
     with pytest.raises(Conflict):
-        decide(world, made["transaction"], state="refunded", amount="20.01")
-    decide(world, made["transaction"], state="refunded", amount="20")
+        decide(world, created["transaction"], state="refunded", amount="20.01")
+    decide(world, created["transaction"], state="refunded", amount="20")
     assert balance(world) == 0
 
 
@@ -496,13 +497,13 @@ def follow(world: Desk, **request: Any) -> Stream:
 def test_the_stream_tells_every_step_in_order_at_its_next_look(world: Desk) -> None:
     stream = follow(world)
     assert stream.frames == []
-    made = fund(world, "10", source=bank(world))["transaction"]
+    transaction = fund(world, "10", source=bank(world))["transaction"]
     assert stream.frames == []
     world.advance("15s")
-    assert changes(stream.take()) == [(made, "PENDING", "PENDING")]
+    assert changes(stream.take()) == [(transaction, "PENDING", "PENDING")]
     world.advance("2m")
     frames = stream.take()
-    assert changes(frames) == [(made, before, after) for before, after in pairwise(FLOW)]
+    assert changes(frames) == [(transaction, before, after) for before, after in pairwise(FLOW)]
     assert all(
         frame.server_time == frame.changes[-1].change_time
         or frame.server_time > frame.changes[-1].change_time
@@ -515,13 +516,13 @@ def test_the_stream_tells_every_step_in_order_at_its_next_look(world: Desk) -> N
 def test_a_client_that_resumes_at_the_last_server_time_misses_nothing(world: Desk) -> None:
     """Cut after every frame; what was read before and after the cut is everything, in order."""
     start = world.now
-    whole = follow(world)
+    total = follow(world)
     for step in range(4):
         fund(world, f"{step + 1}", **({"source": bank(world)} if step % 2 else {}))
         world.advance("20s")
     world.advance("3m")
-    frames = whole.take()
-    whole.close()
+    frames = total.take()
+    total.close()
     everything = list(dict.fromkeys(changes(frames)))
     for cut in range(len(frames)):
         resumed = follow(world, resume_time=frames[cut].server_time)
@@ -539,16 +540,16 @@ def test_a_client_that_resumes_at_the_last_server_time_misses_nothing(world: Des
 
 
 def test_transactions_survive_a_rewind(world: Desk) -> None:
-    made = fund(world, "10", source=bank(world))["transaction"]
+    transaction = fund(world, "10", source=bank(world))["transaction"]
     world.advance("30s")
     world.simulation.snapshot("under way")
     world.advance("5m")
-    settled = read(world, made)
+    settled = read(world, transaction)
     world.simulation.restore("under way")
     world.forget_tokens()
-    assert short(read(world, made)["transactionState"]) == "PROCESSING"
+    assert short(read(world, transaction)["transactionState"]) == "PROCESSING"
     world.advance("5m")
-    assert read(world, made) == settled
+    assert read(world, transaction) == settled
 
 
 REWARD = """\

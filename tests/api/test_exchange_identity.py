@@ -33,22 +33,22 @@ from tests.kit.streams import twins
 
 def test_the_caller_learns_its_user_firm_and_audience() -> None:
     exchange = small_exchange()
-    found = exchange.ann.ask(get_who_am_i)
-    assert (found.user, found.user_display_name, found.firm, found.firm_display_name) == (
+    result = exchange.ann.ask(get_who_am_i)
+    assert (result.user, result.user_display_name, result.firm, result.firm_display_name) == (
         ANN,
         "Ann",
         "acme",
         "Acme",
     )
-    assert found.firm_type == wire.FirmType.FIRM_TYPE_PARTICIPANT
-    assert found.audience == exchange.credentials.environment.audience
+    assert result.firm_type == wire.FirmType.FIRM_TYPE_PARTICIPANT
+    assert result.audience == exchange.credentials.environment.audience
     assert exchange.acme.ask(get_who_am_i).user == "firms/acme/users/acme-client"
 
 
 def test_users_are_those_of_the_firm_that_may_trade() -> None:
     exchange = small_exchange()
-    found = exchange.acme.ask(list_users)
-    assert (found.users, found.display_names, found.firms) == (
+    result = exchange.acme.ask(list_users)
+    assert (result.users, result.display_names, result.firms) == (
         [ANN, BOB],
         ["Ann", "Bob"],
         ["acme", "acme"],
@@ -106,14 +106,14 @@ def test_an_approved_person_has_no_participant_until_provisioned_and_may_then_be
     None
 ):
     exchange = small_exchange()
-    found = start(exchange)
-    assert found.status is not None
+    result = start(exchange)
+    assert result.status is not None
     assert (
-        found.decision,
-        found.status.decision,
-        found.status.status,
-        found.participant_id,
-        found.docv,
+        result.decision,
+        result.status.decision,
+        result.status.status,
+        result.participant_id,
+        result.docv,
     ) == ("ACCEPT", "ACCEPT", "CLOSED", "", None)
     advance(exchange, NOW + minutes(27))
     later = status(exchange)
@@ -123,21 +123,21 @@ def test_an_approved_person_has_no_participant_until_provisioned_and_may_then_be
 
 def test_a_person_who_owes_a_document_is_shown_where_to_upload_it() -> None:
     exchange = small_exchange()
-    found = start(exchange, date_of_birth="1985-09-02", docv_eligible=True)
+    result = start(exchange, date_of_birth="1985-09-02", docv_eligible=True)
     assert (
-        found.docv is not None
-        and found.docv.url
-        and found.docv.docv_transaction_token
-        and not found.docv.sdk_key
+        result.docv is not None
+        and result.docv.url
+        and result.docv.docv_transaction_token
+        and not result.docv.sdk_key
     )
-    assert (found.decision, found.sub_status) == ("REVIEW", "docv_required")
-    assert status(exchange).docv == found.docv
+    assert (result.decision, result.sub_status) == ("REVIEW", "docv_required")
+    assert status(exchange).docv == result.docv
 
 
 def test_an_unknown_id_is_not_started_and_no_id_is_an_invalid_request() -> None:
     exchange = small_exchange()
-    found = status(exchange, "nobody").status
-    assert found is not None and (found.status, found.external_id) == ("NOT_STARTED", "nobody")
+    result = status(exchange, "nobody").status
+    assert result is not None and (result.status, result.external_id) == ("NOT_STARTED", "nobody")
     with pytest.raises(InvalidRequest):
         status(exchange, "")
     with pytest.raises(InvalidRequest, match="address"):
@@ -153,8 +153,8 @@ def test_a_webhook_is_registered_once_its_test_delivery_was_acknowledged(
     (attempt,) = exchange.webhooks.take_attempts()
     exchange.webhooks.answer(attempt.id, answer)
     (settled,) = exchange.webhooks.take_settled()
-    found = webhook_registration(exchange, settled)
-    assert (settled.id, found.validated) == (pending.pending_on, validated) and found.message
+    result = webhook_registration(exchange, settled)
+    assert (settled.id, result.validated) == (pending.pending_on, validated) and result.message
     assert (exchange.webhooks.registration("firms/acme") is not None) is validated
 
 

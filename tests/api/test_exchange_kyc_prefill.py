@@ -37,16 +37,16 @@ def test_the_right_code_tells_what_is_known_of_the_person(world: Desk, phone: st
         "u-1",
         "u-1",
     )
-    told = submit(world, "123456")
-    assert stage(told) == ("accept", "prefill_complete")
-    assert (told.json()["phoneNumber"], told.json()["dateOfBirth"], len(told.json()["ssn"])) == (
-        phone,
-        "1985-03-30",
-        4,
-    )
+    reported = submit(world, "123456")
+    assert stage(reported) == ("accept", "prefill_complete")
     assert (
-        all(told.json()[name] for name in ("firstName", "lastName", "email"))
-        and told.json()["address"]["state"] == "CA"
+        reported.json()["phoneNumber"],
+        reported.json()["dateOfBirth"],
+        len(reported.json()["ssn"]),
+    ) == (phone, "1985-03-30", 4)
+    assert (
+        all(reported.json()[name] for name in ("firstName", "lastName", "email"))
+        and reported.json()["address"]["state"] == "CA"
     )
     assert submit(world, "123456").status == 409  # a code is good once
     start(world)
@@ -57,10 +57,10 @@ def test_codes_that_do_not_succeed_tell_nothing_and_too_many_end_it(world: Desk)
     start(world)
     assert stage(submit(world, "000000")) == ("pending", "otp_pending")
     for code in ("00000", "654321", "00000"):
-        told = submit(world, code)
-        assert stage(told) == ("reject", "otp_rejected")
+        reported = submit(world, code)
+        assert stage(reported) == ("reject", "otp_rejected")
         assert not {"firstName", "lastName", "ssn", "email"} & {
-            name for name, value in told.json().items() if value
+            name for name, value in reported.json().items() if value
         }
     refused = submit(world, "123456")
     assert refused.status == 409 and "too many" in refused.json()["message"]
@@ -127,12 +127,14 @@ def test_a_prefill_is_its_firms_own_and_needs_the_scope(world: Desk) -> None:
 
 def test_codes_and_numbers_stay_out_of_the_journal(world: Desk) -> None:
     start(world)
-    told = submit(world, "123456").json()
+    reported = submit(world, "123456").json()
     lines = list(world.simulation.journal_lines(0))
     inputs = [line for line in lines if b"/v1/kyc/prefill/otp" in line]
     assert len(inputs) == 1 and b"sealed:d6:" in inputs[0]
     assert b"123456" not in inputs[0]
-    assert told["ssn"].encode() not in inputs[0].partition(b'"out"')[2].partition(b'"digest"')[0]
+    assert (
+        reported["ssn"].encode() not in inputs[0].partition(b'"out"')[2].partition(b'"digest"')[0]
+    )
 
 
 def test_a_script_may_send_its_code_in_clear() -> None:

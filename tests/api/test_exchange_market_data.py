@@ -35,10 +35,10 @@ def exchange() -> Exchange:
 
 
 def test_a_book_shows_the_best_levels_first_to_the_depth_asked_for(exchange: Exchange) -> None:
-    found = book(exchange)
-    assert [(entry.px, entry.qty) for entry in found.bids] == [(12, 21), (11, 20), (10, 19)]
-    assert [(entry.px, entry.qty) for entry in found.offers] == [(60, 20), (61, 21), (62, 22)]
-    assert found.state == InstrumentState.OPEN and found.transact_time == NOW
+    result = book(exchange)
+    assert [(entry.px, entry.qty) for entry in result.bids] == [(12, 21), (11, 20), (10, 19)]
+    assert [(entry.px, entry.qty) for entry in result.offers] == [(60, 20), (61, 21), (62, 22)]
+    assert result.state == InstrumentState.OPEN and result.transact_time == NOW
     assert len(book(exchange, 1).bids) == 1
     assert len(book(exchange, 10).bids) == 10
 
@@ -53,9 +53,11 @@ def test_a_depth_above_ten_is_ten_or_an_error_as_the_assumption_says(exchange: E
 
 
 def test_the_bbo_has_spread_and_mid_of_the_best_prices(exchange: Exchange) -> None:
-    found = bbo(exchange)
-    assert found.best_bid is not None and found.best_offer is not None and found.stats is not None
-    assert (found.best_bid.px, found.best_offer.px, found.spread, found.mid_price) == (
+    result = bbo(exchange)
+    assert (
+        result.best_bid is not None and result.best_offer is not None and result.stats is not None
+    )
+    assert (result.best_bid.px, result.best_offer.px, result.spread, result.mid_price) == (
         12,
         60,
         48,
@@ -66,9 +68,9 @@ def test_the_bbo_has_spread_and_mid_of_the_best_prices(exchange: Exchange) -> No
 def test_a_side_that_is_empty_has_no_best_price_and_no_spread() -> None:
     exchange = small_exchange()
     exchange.ann.buy(12, 1)
-    found = bbo(exchange)
-    assert found.best_bid is not None and found.best_offer is None
-    assert (found.spread, found.mid_price) == (0, 0)
+    result = bbo(exchange)
+    assert result.best_bid is not None and result.best_offer is None
+    assert (result.spread, result.mid_price) == (0, 0)
 
 
 def test_an_unchanged_book_is_the_same_answer_and_a_changed_one_is_not(exchange: Exchange) -> None:
@@ -76,12 +78,12 @@ def test_an_unchanged_book_is_the_same_answer_and_a_changed_one_is_not(exchange:
     first = exchange.ann.send(get_order_book, request)
     assert exchange.ann.send(get_order_book, request) is first
     exchange.eve.sell(12, 5)
-    found = book(exchange)
-    assert found.bids[0].qty == 16
-    assert found.stats is not None and (found.stats.last_trade_px, found.stats.last_trade_qty) == (
-        12,
-        5,
-    )
+    result = book(exchange)
+    assert result.bids[0].qty == 16
+    assert result.stats is not None and (
+        result.stats.last_trade_px,
+        result.stats.last_trade_qty,
+    ) == (12, 5)
     advance(exchange, NOW + seconds(1))
     assert book(exchange).transact_time == NOW + seconds(1)
 

@@ -73,14 +73,14 @@ def test_a_balance_counts_shorts_as_margin_and_open_orders_apart() -> None:
     exchange.ann.sell(60, 100)
     exchange.eve.buy(60, 100)
     exchange.ann.buy(300, 10_000, FINE)
-    found = balance(exchange)
-    assert (found.balance, found.margin_requirement, found.buying_power, found.open_orders) == (
+    result = balance(exchange)
+    assert (result.balance, result.margin_requirement, result.buying_power, result.open_orders) == (
         "1060.00",
         "100.00",
         "960.00",
         "30.00",
     )
-    assert exchange.ann.ask(list_account_balances, name=ANN_ACCOUNT).balances == {"USD": found}
+    assert exchange.ann.ask(list_account_balances, name=ANN_ACCOUNT).balances == {"USD": result}
     exchange.ctx.assumptions.change("balances.buying_power_net", True)
     assert balance(exchange).buying_power == "930.00"
 
@@ -112,13 +112,13 @@ def test_positions_show_net_cost_and_what_open_orders_leave_available() -> None:
     trade(exchange, 50, 52)
     exchange.ann.sell(70, 20)
     answer = exchange.ann.ask(list_account_positions, name=ANN_ACCOUNT)
-    (found,) = answer.positions
+    (result,) = answer.positions
     assert (
-        found.net_position,
-        found.cost,
-        found.qty_bought,
-        found.qty_sold,
-        found.bod_position,
+        result.net_position,
+        result.cost,
+        result.qty_bought,
+        result.qty_sold,
+        result.bod_position,
     ) == (50, 2600, 50, 0, 0)
     assert answer.available_position == [30]
 
@@ -272,19 +272,21 @@ def test_ledger_pages_follow_each_other_without_a_gap() -> None:
     for _ in range(25):
         advance(exchange, exchange.now + seconds(1))
         trade(exchange, 1, 50)
-    seen: list[str] = []
+    observed: list[str] = []
     token = ""
     while True:
         answer = exchange.bob.send(
             get_ledger,
             wire.GetPositionLedgerRequest(account=ANN_ACCOUNT, page_size=10, page_token=token),
         )
-        seen += [entry.id for entry in answer.entries]
+        observed += [entry.id for entry in answer.entries]
         token = answer.next_page_token
         if not token:
             break
         assert not answer.eof
-    assert answer.eof and seen == [entry.id for entry in moves(exchange)] and len(seen) == 25
+    assert (
+        answer.eof and observed == [entry.id for entry in moves(exchange)] and len(observed) == 25
+    )
 
 
 def test_the_csv_has_a_header_and_the_same_rows() -> None:

@@ -66,10 +66,10 @@ def test_a_session_that_is_no_stream_of_the_account_is_refused(world: Desk, rule
 
 def test_by_default_the_end_of_a_stream_leaves_its_orders_alone(world: Desk) -> None:
     stream, session = follow(world)
-    made = enter(world, session).json()["orderId"]
+    order_id = enter(world, session).json()["orderId"]
     stream.close()
     world.advance("1h")
-    assert open_ids(world) == [made]
+    assert open_ids(world) == [order_id]
     assert enter(world, session, 31).status == 200
 
 
@@ -94,8 +94,8 @@ def test_an_order_may_end_with_its_stream(world: Desk, how: str) -> None:
     copy.take()
     world.advance("5s")
     assert open_ids(world) == [kept]
-    told = [execution for frame in copy.take() for execution in frame.executions]
-    assert [execution.unsolicited_cancel_reason for execution in told] == [
+    reported = [execution for frame in copy.take() for execution in frame.executions]
+    assert [execution.unsolicited_cancel_reason for execution in reported] == [
         wire.UnsolicitedCxlReason.UNSOLICITED_CXL_REASON_CONNECTION_LOSS
     ]
 
@@ -106,7 +106,7 @@ def test_a_rewind_leads_to_where_sessions_had_ended_their_orders(world: Desk) ->
     """
     sim = world.simulation
     choose(world, "cancel_on_end")
-    seen = []
+    observed = []
     for step in range(40):
         stream, session = follow(world)
         assert enter(world, session, 20 + step % 20).status == 200
@@ -116,9 +116,9 @@ def test_a_rewind_leads_to_where_sessions_had_ended_their_orders(world: Desk) ->
         if step % 3:
             stream.close()
         world.advance("1s")
-        seen.append((sim.seq, sim.digest, read_view(sim.engine, "orders")))
+        observed.append((sim.seq, sim.digest, read_view(sim.engine, "orders")))
     assert sim.seq > 1200
-    for seq, digest, orders in seen[::-7]:
+    for seq, digest, orders in observed[::-7]:
         sim.rewind(seq=seq)
         assert (sim.digest, read_view(sim.engine, "orders")) == (digest, orders)
 
@@ -139,7 +139,7 @@ def test_time_travel_forgets_open_sessions_so_that_snapshots_are_taken_again(
         shelf._next = shelf._distance = 1
         for _ in range(inputs):
             world.gateway.get("/v1/health")
-        return [found.checkpoint.seq for found in shelf._kept]
+        return [result.checkpoint.seq for result in shelf._kept]
 
     assert kept(3) == [0]
     if journey == "rewind":

@@ -41,9 +41,9 @@ from sim.core.model.refusals import (
 )
 
 
-def open_orders(exchange, who=None, **filters):
+def open_orders(exchange, party=None, **filters):
     return get_open_orders(
-        exchange, who or caller(exchange), wire.GetOpenOrdersRequest(**filters)
+        exchange, party or caller(exchange), wire.GetOpenOrdersRequest(**filters)
     ).orders
 
 

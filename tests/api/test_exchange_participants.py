@@ -160,9 +160,9 @@ def test_a_life_is_bounded(world: Desk, ttl: int, status: int) -> None:
 def test_no_token_is_journalled_over_either_protocol(world: Desk) -> None:
     rest = token_of(grant(world))
     request = wire.CreateParticipantAdminTokenRequest(participant_id=world.firm.users[0].name)
-    made = world.rpc_partner.call("ParticipantAPI.CreateParticipantAdminToken", request)
+    created = world.rpc_partner.call("ParticipantAPI.CreateParticipantAdminToken", request)
     journal = b"\n".join(world.simulation.journal_lines(0))
-    for token in (rest, made.participant_admin_token):
+    for token in (rest, created.participant_admin_token):
         assert token.encode() not in journal
         for offset in range(3):  # wherever it lay in bytes that were written as base64
             assert base64.b64encode(b"x" * offset + token.encode())[4:-4] not in journal
@@ -195,19 +195,19 @@ KYC = PERSON | {"external_id": "ada"}
 
 def test_a_registered_person_is_found_again_changed_and_verified(world: Desk) -> None:
     client = partner(world)
-    made = client.send("/v1/users", ADA)
-    assert (made["created"], made["participantId"], made["user"]["kycStatus"]) == (
+    created = client.send("/v1/users", ADA)
+    assert (created["created"], created["participantId"], created["user"]["kycStatus"]) == (
         True,
         "",
         "KYC_STATUS_TYPE_NONE",
     )
-    assert (made["user"]["userId"], made["user"]["displayName"], made["user"]["firmId"]) == (
-        "ada",
-        "Ada Ray",
-        world.firm.id,
-    )
+    assert (
+        created["user"]["userId"],
+        created["user"]["displayName"],
+        created["user"]["firmId"],
+    ) == ("ada", "Ada Ray", world.firm.id)
     again = client.send("/v1/users", ADA | {"email": "other@example.com"})
-    assert again == made | {"created": False}
+    assert again == created | {"created": False}
     world.advance("1m")
     changed = client.request(
         "PATCH", "/v1/users/ada", json={"email": "new@example.com", "display_name": "A. Ray"}
@@ -217,7 +217,7 @@ def test_a_registered_person_is_found_again_changed_and_verified(world: Desk) ->
         "A. Ray",
         "Ada",
     )
-    assert changed["createdAt"] == made["user"]["createdAt"] < changed["updatedAt"]
+    assert changed["createdAt"] == created["user"]["createdAt"] < changed["updatedAt"]
     assert client.post("/v1/kyc/start", json=KYC).status == 200
     world.advance("27m")
     verified = partner(world).send("/v1/users", ADA)
@@ -235,10 +235,12 @@ def test_a_registered_person_is_found_again_changed_and_verified(world: Desk) ->
 def test_registering_may_onboard_at_once(world: Desk) -> None:
     assert partner(world).send("/v1/users", ADA, "participantId") == ""
     world.assume("users.create_onboards", True)
-    made = partner(world).send("/v1/users", ADA | {"user_id": "bob"})
-    assert made["participantId"] in partner(world).read("/v1/users", "users")
+    created = partner(world).send("/v1/users", ADA | {"user_id": "bob"})
+    assert created["participantId"] in partner(world).read("/v1/users", "users")
     assert (
-        world.exchange(world.firm, made["participantId"]).read("/v1/trading/orders/open", "orders")
+        world.exchange(world.firm, created["participantId"]).read(
+            "/v1/trading/orders/open", "orders"
+        )
         == []
     )
 
@@ -274,8 +276,8 @@ def test_a_picture_has_a_web_address(world: Desk, scheme: str) -> None:
 
 def test_grpc_knows_the_same_people(world: Desk) -> None:
     partner(world).post("/v1/users", json=ADA)
-    found = world.rpc_partner.call("UsersAPI.CreateUser", wire.CreateUserRequest(user_id="ada"))
-    assert (found.created, found.user.email) == (False, "ada@example.com")
+    result = world.rpc_partner.call("UsersAPI.CreateUser", wire.CreateUserRequest(user_id="ada"))
+    assert (result.created, result.user.email) == (False, "ada@example.com")
     world.simulation.snapshot("here")
     world.rpc_partner.call(
         "UsersAPI.UpdateUser", wire.UpdateUserRequest(user_id="ada", email="b@example.com")

@@ -49,7 +49,7 @@ CONFIRMED, REJECTED = (
 DEPOSIT, WITHDRAWAL, FEES = (cash.TransferReason(number) for number in (1, 2, 3))
 
 
-def move(exchange: Exchange, key: str = "k1", who=None, **changes: object) -> cash.CashMovement:
+def move(exchange: Exchange, key: str = "k1", actor=None, **changes: object) -> cash.CashMovement:
     fields: dict[str, object] = {
         "reason": DEPOSIT,
         "participant_account_id": ANN_ACCOUNT,
@@ -60,9 +60,9 @@ def move(exchange: Exchange, key: str = "k1", who=None, **changes: object) -> ca
     request = cash.CreateCashMovementRequest(
         idempotency_key=key, transfer=cash.Transfer(**{**fields, **changes})
     )
-    found = create_cash_movement(exchange, who or caller(exchange, None), request).cash_movement
-    assert found is not None
-    return found
+    result = create_cash_movement(exchange, actor or caller(exchange, None), request).cash_movement
+    assert result is not None
+    return result
 
 
 def balances(exchange: Exchange) -> tuple[int, int]:
@@ -79,13 +79,13 @@ def test_a_deposit_takes_from_the_pool_what_it_gives_the_participant_and_both_le
 ):
     """P25."""
     exchange = small_exchange()
-    found = move(exchange)
-    assert (found.status, found.amount, found.source_account_id, found.destination_account_id) == (
-        CONFIRMED,
-        "12.50",
-        POOL,
-        ANN_ACCOUNT,
-    )
+    result = move(exchange)
+    assert (
+        result.status,
+        result.amount,
+        result.source_account_id,
+        result.destination_account_id,
+    ) == (CONFIRMED, "12.50", POOL, ANN_ACCOUNT)
     assert balances(exchange) == (498_750, 101_250)
     assert exchange.trading.ledger.total() == 0
     for account, kind in (
@@ -182,8 +182,8 @@ def test_a_malformed_transfer_is_an_invalid_request(changes: dict[str, object]) 
 def test_the_pool_tells_its_balance_and_a_firm_without_one_may_not_transfer() -> None:
     exchange = small_exchange()
     move(exchange)
-    found = exchange.acme.ask(get_funding_account_balance, currency="usd")
-    assert (found.funding_account_id, found.balance, found.currency, found.as_of) == (
+    result = exchange.acme.ask(get_funding_account_balance, currency="usd")
+    assert (result.funding_account_id, result.balance, result.currency, result.as_of) == (
         POOL,
         "4987.50",
         "USD",
@@ -192,7 +192,7 @@ def test_the_pool_tells_its_balance_and_a_firm_without_one_may_not_transfer() ->
     with pytest.raises(PermissionDenied):
         exchange.eve.ask(get_funding_account_balance, currency="USD")
     with pytest.raises(PermissionDenied):
-        move(exchange, who=eve(exchange), participant_account_id=EVE_ACCOUNT)
+        move(exchange, actor=eve(exchange), participant_account_id=EVE_ACCOUNT)
 
 
 def test_movements_survive_a_saved_state() -> None:
@@ -229,20 +229,20 @@ def test_a_partner_order_fills_for_the_participant_of_its_account_and_moves_no_f
     exchange = small_exchange()
     exchange.ctx.assumptions.change("fees.taker_theta", 0)
     exchange.eve.sell(50, 10)
-    found = vendor(exchange)
-    order = exchange.trading.orders.require(found.id)
-    assert (found.status, order.state, order.participant) == (
+    result = vendor(exchange)
+    order = exchange.trading.orders.require(result.id)
+    assert (result.status, order.state, order.participant) == (
         funding.VendorOrderStatus.VENDOR_ORDER_STATUS_ACCEPTED,
         OrderState.FILLED,
         ANN,
     )
     assert exchange.trading.ledger.balance(ANN_ACCOUNT) == 995 * DOLLAR
-    assert found.correlation is not None
+    assert result.correlation is not None
     assert (
-        found.correlation.idempotency_key,
-        found.correlation.funding_request_id,
-        found.correlation.clord_id,
-    ) == ("k1", found.funding_request_id, "c1")
+        result.correlation.idempotency_key,
+        result.correlation.funding_request_id,
+        result.correlation.clord_id,
+    ) == ("k1", result.funding_request_id, "c1")
 
 
 @pytest.mark.parametrize(
@@ -281,9 +281,9 @@ def test_a_repeated_partner_order_is_the_same_result_under_a_new_request_id() ->
 
 def test_a_rejection_by_the_exchange_is_an_answer() -> None:
     exchange = small_exchange()
-    found = vendor(exchange, order_qty=1_000_000)
-    assert found.status == funding.VendorOrderStatus.VENDOR_ORDER_STATUS_REJECTED
-    assert vendor(exchange, order_qty=1_000_000).funding_request_id == found.funding_request_id
+    result = vendor(exchange, order_qty=1_000_000)
+    assert result.status == funding.VendorOrderStatus.VENDOR_ORDER_STATUS_REJECTED
+    assert vendor(exchange, order_qty=1_000_000).funding_request_id == result.funding_request_id
 
 
 @pytest.mark.parametrize(
@@ -335,27 +335,27 @@ def funded(exchange: Exchange, key: str = "f1", **changes: object) -> funding.Fu
     request = funding.CreateFundedOrderRequest(
         order=order, vendor_fee=funding.MoneyAmount(value="0", currency="USD"), idempotency_key=key
     )
-    found = exchange.acme.send(create_funded_order, request).order
-    assert found is not None
-    return found
+    result = exchange.acme.send(create_funded_order, request).order
+    assert result is not None
+    return result
 
 
 def test_a_funded_order_brings_its_money_along_and_its_cancel_takes_the_rest_back() -> None:
     exchange = small_exchange(balance=0)
     exchange.ctx.assumptions.change("fees.taker_theta", 0)
-    found = funded(exchange)
-    assert (found.status, found.clord_id) == (
+    result = funded(exchange)
+    assert (result.status, result.clord_id) == (
         funding.VendorOrderStatus.VENDOR_ORDER_STATUS_ACCEPTED,
         "f",
     )
     assert balances(exchange) == (495_000, 5_000)
-    assert funded(exchange) == found and len(exchange.trading.orders) == 1
-    request = funding.GetFundedOrderRequest(funding_request_id=found.funding_request_id)
-    assert exchange.acme.send(get_funded_order, request).order == found
-    exchange.acme.ask(cancel_funded_order, funding_request_id=found.funding_request_id)
+    assert funded(exchange) == result and len(exchange.trading.orders) == 1
+    request = funding.GetFundedOrderRequest(funding_request_id=result.funding_request_id)
+    assert exchange.acme.send(get_funded_order, request).order == result
+    exchange.acme.ask(cancel_funded_order, funding_request_id=result.funding_request_id)
     assert balances(exchange) == (500_000, 0) and exchange.trading.ledger.total() == 0
     with pytest.raises(OrderDone):
-        exchange.acme.ask(cancel_funded_order, funding_request_id=found.funding_request_id)
+        exchange.acme.ask(cancel_funded_order, funding_request_id=result.funding_request_id)
     with pytest.raises(NotFound):
         exchange.eve.send(get_funded_order, request)
 

@@ -21,21 +21,23 @@ from sim.core.model.refusals import InvalidRequest, NotFound
 
 
 def symbols(exchange: Exchange, **asked: object) -> list[str]:
-    return [found.symbol for found in exchange.acme.ask(list_instruments, **asked).instruments]
+    return [
+        instrument.symbol for instrument in exchange.acme.ask(list_instruments, **asked).instruments
+    ]
 
 
 def test_an_instrument_carries_its_scales_tick_limits_and_state() -> None:
     exchange = small_exchange()
-    found = exchange.acme.ask(get_instrument, symbol=FINE).instrument
-    assert found is not None and found.price_limit is not None
-    assert (found.price_scale, found.fractional_qty_scale, found.minimum_trade_qty) == (
+    result = exchange.acme.ask(get_instrument, symbol=FINE).instrument
+    assert result is not None and result.price_limit is not None
+    assert (result.price_scale, result.fractional_qty_scale, result.minimum_trade_qty) == (
         1000,
         100,
         10,
     )
-    assert found.tick_size == 0.005
-    assert (found.price_limit.low, found.price_limit.high) == (10, 990)
-    assert found.state == InstrumentState.OPEN
+    assert result.tick_size == 0.005
+    assert (result.price_limit.low, result.price_limit.high) == (10, 990)
+    assert result.state == InstrumentState.OPEN
     with pytest.raises(NotFound):
         exchange.acme.ask(get_instrument, symbol="no-such")
 
@@ -106,23 +108,23 @@ def test_pages_hold_fifty_by_default_at_most_a_thousand_and_the_last_one_says_so
     exchange = small_exchange()
     for index in range(60):
         exchange.trading.listings.list_instrument(Instrument(symbol=f"more-{index:03d}"))
-    nobody = caller(exchange, None)
-    first = list_instruments(exchange, nobody, wire.ListInstrumentsRequest())
+    stranger = caller(exchange, None)
+    first = list_instruments(exchange, stranger, wire.ListInstrumentsRequest())
     assert len(first.instruments) == 50 and not first.eof and first.next_page_token
     second = list_instruments(
-        exchange, nobody, wire.ListInstrumentsRequest(page_token=first.next_page_token)
+        exchange, stranger, wire.ListInstrumentsRequest(page_token=first.next_page_token)
     )
     assert len(second.instruments) == 12 and second.eof and not second.next_page_token
     assert (
         len(
             list_instruments(
-                exchange, nobody, wire.ListInstrumentsRequest(page_size=5000)
+                exchange, stranger, wire.ListInstrumentsRequest(page_size=5000)
             ).instruments
         )
         == 62
     )
     listed = [instrument.symbol for instrument in (*first.instruments, *second.instruments)]
-    assert listed == list_symbols(exchange, nobody, wire.ListSymbolsRequest()).symbols
+    assert listed == list_symbols(exchange, stranger, wire.ListSymbolsRequest()).symbols
 
 
 def test_the_exchange_tells_its_name_version_and_time_zone() -> None:
@@ -141,13 +143,13 @@ def test_a_settlement_shows_once_it_is_final() -> None:
     exchange.trading.listings.settle(WHOLE, 100, text="YES", preliminary=True)
     assert ask(WHOLE).stats is None
     exchange.trading.listings.settle(WHOLE, 0, text="NO")
-    found = ask(WHOLE)
-    assert found.stats is not None
-    assert (found.stats.settlement_px, found.stats.settlement_preliminary, found.price_scale) == (
-        0,
-        False,
-        100,
-    )
+    result = ask(WHOLE)
+    assert result.stats is not None
+    assert (
+        result.stats.settlement_px,
+        result.stats.settlement_preliminary,
+        result.price_scale,
+    ) == (0, False, 100)
     for symbol in ("", "/x", "!x"):
         with pytest.raises(InvalidRequest):
             ask(symbol)

@@ -177,8 +177,8 @@ def test_each_order_comes_with_its_last_execution_when_asked_for(exchange: Excha
 def test_single_records_are_the_firms_own(exchange: Exchange) -> None:
     (fill,) = executions(exchange, clord_id="first", types=[ExecutionType.FILL])
     assert fill.order is not None
-    found = exchange.ann.ask(get_execution, exec_id=fill.id).execution
-    assert found == fill
+    result = exchange.ann.ask(get_execution, exec_id=fill.id).execution
+    assert result == fill
     order = exchange.ann.ask(get_order, order_id=fill.order.id).order
     assert order is not None and (order.state, order.price_to_quantity_filled) == (
         OrderState.FILLED,
@@ -246,9 +246,9 @@ def test_nothing_was_purged_before_the_middle_of_july() -> None:
 
 
 def test_trades_show_the_other_side_without_its_names(exchange: Exchange) -> None:
-    found = trades(exchange, symbol=WHOLE)
-    assert [trade.aggressor and trade.aggressor.last_px for trade in found] == [55, 50]
-    mine, other = found[0].aggressor, found[0].passive
+    result = trades(exchange, symbol=WHOLE)
+    assert [trade.aggressor and trade.aggressor.last_px for trade in result] == [55, 50]
+    mine, other = result[0].aggressor, result[0].passive
     assert mine is not None and mine.order is not None and mine.order.account == ANN_ACCOUNT
     assert other is not None and other.order is not None and other.last_px == 55
     assert (other.order.account, other.order.participant, other.order.clord_id) == ("", "", "")
@@ -328,44 +328,48 @@ def stats(exchange: Exchange, **asked: object) -> wire.GetTradeStatsResponse:
 
 
 def test_statistics_cover_the_window_and_its_equal_bars(exchange: Exchange) -> None:
-    found = stats(exchange, symbol=WHOLE, start_time=NOW, end_time=NOW + minutes(3), bars=3)
-    assert found.stats is not None
-    assert (found.stats.first, found.stats.last, found.stats.high, found.stats.low) == (
+    result = stats(exchange, symbol=WHOLE, start_time=NOW, end_time=NOW + minutes(3), bars=3)
+    assert result.stats is not None
+    assert (result.stats.first, result.stats.last, result.stats.high, result.stats.low) == (
         50,
         55,
         55,
         50,
     )
-    assert (found.stats.total_trade_count, found.stats.volume, found.stats.notional) == (2, 15, 775)
-    assert [bar.total_trade_count for bar in found.bars] == [1, 1, 0]
-    assert found.bars[2] == wire.TradeStats()
-    assert found.bar_start_time == [NOW, NOW + minutes(1), NOW + minutes(2)]
-    assert found.bar_end_time == [NOW + minutes(1), NOW + minutes(2), NOW + minutes(3)]
+    assert (result.stats.total_trade_count, result.stats.volume, result.stats.notional) == (
+        2,
+        15,
+        775,
+    )
+    assert [bar.total_trade_count for bar in result.bars] == [1, 1, 0]
+    assert result.bars[2] == wire.TradeStats()
+    assert result.bar_start_time == [NOW, NOW + minutes(1), NOW + minutes(2)]
+    assert result.bar_end_time == [NOW + minutes(1), NOW + minutes(2), NOW + minutes(3)]
 
 
 def test_a_trade_on_an_edge_belongs_to_the_later_bar_and_one_at_the_end_to_the_last(
     exchange: Exchange,
 ) -> None:
-    found = stats(
+    result = stats(
         exchange, symbol=WHOLE, start_time=NOW - minutes(1), end_time=NOW + minutes(1), bars=2
     )
-    assert found.stats is not None and found.stats.total_trade_count == 2
-    assert [(bar.first, bar.last, bar.volume) for bar in found.bars] == [(0, 0, 0), (50, 55, 15)]
+    assert result.stats is not None and result.stats.total_trade_count == 2
+    assert [(bar.first, bar.last, bar.volume) for bar in result.bars] == [(0, 0, 0), (50, 55, 15)]
 
 
 def test_cleared_statistics_lag_behind_the_trades(exchange: Exchange) -> None:
-    found = stats(exchange, symbol=WHOLE).stats
-    assert found is not None and (
-        found.total_trade_count,
-        found.cleared_trade_count,
-        found.cleared_volume,
+    result = stats(exchange, symbol=WHOLE).stats
+    assert result is not None and (
+        result.total_trade_count,
+        result.cleared_trade_count,
+        result.cleared_volume,
     ) == (2, 1, 10)
     advance(exchange, NOW + minutes(1) + seconds(30))
-    found = stats(exchange, symbol=WHOLE).stats
-    assert found is not None and (
-        found.cleared_trade_count,
-        found.cleared_volume,
-        found.cleared_notional,
+    result = stats(exchange, symbol=WHOLE).stats
+    assert result is not None and (
+        result.cleared_trade_count,
+        result.cleared_volume,
+        result.cleared_notional,
     ) == (2, 15, 775)
 
 
@@ -374,15 +378,15 @@ def test_trade_dates_roll_at_five_in_the_afternoon_eastern(exchange: Exchange) -
     advance(exchange, parse_instant("2026-09-08T17:00:00-04:00"))
     exchange.eve.sell(60, 1)
     exchange.ann.buy(60, 1)
-    found = stats(exchange, symbol=WHOLE, start_trade_date=eighth, end_trade_date=eighth).stats
-    assert found is not None and found.total_trade_count == 2
-    found = stats(
+    result = stats(exchange, symbol=WHOLE, start_trade_date=eighth, end_trade_date=eighth).stats
+    assert result is not None and result.total_trade_count == 2
+    result = stats(
         exchange,
         symbol=WHOLE,
         start_trade_date=wire.Date(year=2026, month=9, day=9),
         end_trade_date=wire.Date(year=2026, month=9, day=9),
     ).stats
-    assert found is not None and found.total_trade_count == 1
+    assert result is not None and result.total_trade_count == 1
 
 
 def test_the_last_nanosecond_of_a_trade_date_belongs_to_it(exchange: Exchange) -> None:
@@ -390,8 +394,8 @@ def test_the_last_nanosecond_of_a_trade_date_belongs_to_it(exchange: Exchange) -
     advance(exchange, parse_instant("2026-09-08T17:00:00-04:00") - 1)
     exchange.eve.sell(60, 1)
     exchange.ann.buy(60, 1)
-    found = stats(exchange, symbol=WHOLE, start_trade_date=eighth, end_trade_date=eighth).stats
-    assert found is not None and found.total_trade_count == 3
+    result = stats(exchange, symbol=WHOLE, start_trade_date=eighth, end_trade_date=eighth).stats
+    assert result is not None and result.total_trade_count == 3
 
 
 @pytest.mark.parametrize(
@@ -423,8 +427,8 @@ def test_a_window_that_makes_no_sense_is_an_invalid_request(
 
 
 def test_statistics_take_the_symbol_and_more_from_a_where_clause(exchange: Exchange) -> None:
-    found = stats(exchange, where_clause=f"symbol = '{WHOLE}' AND price > 50").stats
-    assert found is not None and (found.total_trade_count, found.first) == (1, 55)
+    result = stats(exchange, where_clause=f"symbol = '{WHOLE}' AND price > 50").stats
+    assert result is not None and (result.total_trade_count, result.first) == (1, 55)
     with pytest.raises(NotFound):
         stats(exchange, symbol="no-such")
 
@@ -434,6 +438,6 @@ def test_how_many_buckets_some_bars_make_is_an_assumption(
     exchange: Exchange, reading: str, widths: int
 ) -> None:
     exchange.ctx.assumptions.change("report.bars", reading)
-    found = stats(exchange, symbol=WHOLE, start_time=NOW, end_time=NOW + days(14), bars=6)
-    assert len(found.bars) == widths
-    assert found.bar_end_time[0] - found.bar_start_time[0] == days(14) // widths
+    result = stats(exchange, symbol=WHOLE, start_time=NOW, end_time=NOW + days(14), bars=6)
+    assert len(result.bars) == widths
+    assert result.bar_end_time[0] - result.bar_start_time[0] == days(14) // widths

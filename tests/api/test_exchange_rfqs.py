@@ -16,9 +16,9 @@ SELF = wire.UserFilter.USER_FILTER_SELF
 
 @pytest.fixture
 def world() -> Desk:
-    found = begin()
-    found.preset("ideal")
-    return found
+    result = begin()
+    result.preset("ideal")
+    return result
 
 
 def combo(world: Desk) -> str:
@@ -56,18 +56,18 @@ def by_rest(world: Desk, symbol: str) -> None:
     rfq = asker.send("/v1/rfqs", body | {"account": world.account(0)}, "rfqId")
     prices = {"buyPrice": "0.615", "sellPrice": "0.585", "restRemainder": False}
     offered = {"rfqId": rfq, **prices, "account": world.account(1)}
-    made = maker.send("/v1/rfqs/quotes", offered, "quoteId")
-    path = f"/v1/rfqs/{rfq}/quotes/{made}"
+    created = maker.send("/v1/rfqs/quotes", offered, "quoteId")
+    path = f"/v1/rfqs/{rfq}/quotes/{created}"
     assert asker.request("PUT", f"{path}/accept", json={"acceptedSide": "SIDE_BUY"}).status == 200
     assert maker.request("PUT", f"{path}/confirm", json={}).status == 200
 
 
 def by_rpc(world: Desk, symbol: str) -> None:
     rfq = ask(world, symbol)
-    made = quote(world, rfq)
-    accepted = wire.AcceptQuoteRequest(rfq_id=rfq, quote_id=made, accepted_side=BUY)
+    created = quote(world, rfq)
+    accepted = wire.AcceptQuoteRequest(rfq_id=rfq, quote_id=created, accepted_side=BUY)
     world.rpc_trader().call("RFQAPI.AcceptQuote", accepted)
-    confirmed = wire.ConfirmQuoteRequest(rfq_id=rfq, quote_id=made)
+    confirmed = wire.ConfirmQuoteRequest(rfq_id=rfq, quote_id=created)
     world.rpc_trader(1).call("RFQAPI.ConfirmQuote", confirmed)
 
 
@@ -76,37 +76,39 @@ def test_rest_and_grpc_make_the_same_deal_and_tell_it_alike() -> None:
     """The whole deal over one surface in one world, over the other in another: what each surface
     then reads is the same, and so are the events of the stream.
     """
-    seen = []
+    noticed = []
     for deal in (by_rest, by_rpc):
-        one = begin()
-        one.preset("ideal")
+        item = begin()
+        item.preset("ideal")
         streams = [
-            one.rpc_trader(user).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
+            item.rpc_trader(user).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
             for user in (0, 1)
         ]
-        symbol = combo(one)
-        deal(one, symbol)
-        one.advance("1s")
-        own = one.rpc_trader().call("RFQAPI.GetQuotes", wire.GetQuotesRequest(rfq_user_filter=SELF))
-        shown = [
-            one.trader().read("/v1/rfqs/quotes", rfqUserFilter="USER_FILTER_SELF"),
-            one.trader(1).read("/v1/rfqs/quotes", userFilter="USER_FILTER_SELF"),
-            one.trader().read("/v1/rfqs"),
-            one.trader().read("/v1/rfqs/trades"),
-            one.trader().read("/v1/combos", symbol=symbol),
+        symbol = combo(item)
+        deal(item, symbol)
+        item.advance("1s")
+        own = item.rpc_trader().call(
+            "RFQAPI.GetQuotes", wire.GetQuotesRequest(rfq_user_filter=SELF)
+        )
+        displayed = [
+            item.trader().read("/v1/rfqs/quotes", rfqUserFilter="USER_FILTER_SELF"),
+            item.trader(1).read("/v1/rfqs/quotes", userFilter="USER_FILTER_SELF"),
+            item.trader().read("/v1/rfqs"),
+            item.trader().read("/v1/rfqs/trades"),
+            item.trader().read("/v1/combos", symbol=symbol),
         ]
-        (row,), (read,) = shown[0]["quotes"], own.quotes
+        (row,), (read,) = displayed[0]["quotes"], own.quotes
         assert (row["id"], row["buyPrice"], row["sellPrice"]) == (read.id, "0.615", "0.585")
         assert (read.accepted_side, read.buy_qty_decimal) == (BUY, "10")
-        (trade,) = shown[3]["trades"]
+        (trade,) = displayed[3]["trades"]
         assert (trade["price"], trade["aggressorSide"]) == ("0.615", "SIDE_BUY")
-        positions = one.trading.positions
-        nets = [positions.get(one.account(user), symbol) for user in (0, 1)]
-        assert [found.net for found in nets if found] == [1000, -1000]
-        seen.append((shown, [events(stream) for stream in streams]))
-    assert seen[0] == seen[1]
+        positions = item.trading.positions
+        nets = [positions.get(item.account(user), symbol) for user in (0, 1)]
+        assert [result.net for result in nets if result] == [1000, -1000]
+        noticed.append((displayed, [events(stream) for stream in streams]))
+    assert noticed[0] == noticed[1]
     public = ["rfq_created", "quote_created", "rfq_closed", "quote_accepted", "quote_confirmed"]
-    assert seen[0][1] == [[*public, "rfq_trade", "quote_executed"]] * 2
+    assert noticed[0][1] == [[*public, "rfq_trade", "quote_executed"]] * 2
 
 
 def test_a_further_quote_keeps_its_id_here(world: Desk) -> None:
@@ -150,10 +152,10 @@ def test_hosts_share_requests_and_a_retail_maker_fills_a_firm(world: Desk) -> No
     symbol = combo(world)
     rfq = ask(world, symbol)
     stream = world.rpc_trader(1).stream("RFQAPI.StreamRFQEvents", wire.StreamRFQEventsRequest())
-    made = retail.quote(world, rfq).json()["quoteId"]
-    accepted = wire.AcceptQuoteRequest(rfq_id=rfq, quote_id=made, accepted_side=SELL)
+    created = retail.quote(world, rfq).json()["quoteId"]
+    accepted = wire.AcceptQuoteRequest(rfq_id=rfq, quote_id=created, accepted_side=SELL)
     world.rpc_trader().call("RFQAPI.AcceptQuote", accepted)
-    assert retail.confirm(world, made).status == 200
+    assert retail.confirm(world, created).status == 200
     world.advance("1s")
     assert retail.position(world, retail.QUOTES, symbol) == 10
     # Not its deal: only what is public.

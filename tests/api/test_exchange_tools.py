@@ -41,15 +41,15 @@ from tests.wide_numbers import wide
 
 @given(st.lists(st.integers(), max_size=50), st.integers(1, 20))
 def test_pages_put_together_are_the_rows(rows: list[int], length: int) -> None:
-    seen: list[int] = []
+    observed: list[int] = []
     token = ""
     while True:
         page, token = page_of(rows, token, length)
-        seen += page
+        observed += page
         if not token:
             break
         assert len(page) == length
-    assert seen == rows
+    assert observed == rows
 
 
 @given(wide(0, 10**12, 9, 99, 2**31, 2**32))
@@ -177,7 +177,7 @@ def test_every_text_can_be_asked_for_in_quotes(value: str) -> None:
 
 
 def test_structured_filters_are_the_same_conditions() -> None:
-    found = field_conditions(
+    result = field_conditions(
         [
             wire.FieldFilter(
                 field="name", operator=9, string_list=wire.StringList(values=["x", "y"])
@@ -187,8 +187,8 @@ def test_structured_filters_are_the_same_conditions() -> None:
         ],
         ("name", "size"),
     )
-    assert predicate(found, COLUMNS)(Row())
-    assert [condition.values for condition in found] == [("x", "y"), ("5",), ("6",)]
+    assert predicate(result, COLUMNS)(Row())
+    assert [condition.values for condition in result] == [("x", "y"), ("5",), ("6",)]
     for operator in (0, 77):
         with pytest.raises(InvalidRequest):
             field_conditions([wire.FieldFilter(field="size", operator=operator)], ("size",))

@@ -32,8 +32,8 @@ def world() -> Desk:
 
 def dollars(world: Desk) -> Decimal:
     asked = {"name": world.account(), "currency": "USD"}
-    found = world.trader().send("/v1/positions/balance", asked, "balance")
-    return Decimal(found)
+    result = world.trader().send("/v1/positions/balance", asked, "balance")
+    return Decimal(result)
 
 
 def transactions(world: Desk) -> list[tuple[str, str]]:
@@ -120,30 +120,30 @@ def test_only_what_came_through_a_source_and_is_complete_is_refunded(world: Desk
 
 @pytest.mark.parametrize("amount", ["0", "-1", "50.01"])
 def test_a_refund_is_above_zero_and_at_most_what_is_left(world: Desk, amount: str) -> None:
-    made = funding.fund(world, "50", source="open")["transaction"]
+    transaction = funding.fund(world, "50", source="open")["transaction"]
     world.advance("5m")
     before = dollars(world), transactions(world)
     with pytest.raises(InvalidRequest, match="amount"):
-        funding.decide(world, made, state="refunded", amount=amount)
+        funding.decide(world, transaction, state="refunded", amount=amount)
     assert (dollars(world), transactions(world)) == before
-    funding.decide(world, made, state="refunded", amount="0.01")
+    funding.decide(world, transaction, state="refunded", amount="0.01")
     with pytest.raises(InvalidRequest, match=r"above zero and at most 49\.99"):
-        funding.decide(world, made, state="refunded", amount="50")
-    funding.decide(world, made, state="refunded", amount="49.99")
+        funding.decide(world, transaction, state="refunded", amount="50")
+    funding.decide(world, transaction, state="refunded", amount="49.99")
     assert dollars(world) == before[0] - 50
     with pytest.raises(Conflict, match="only a completed transaction"):
-        funding.decide(world, made, state="refunded")
+        funding.decide(world, transaction, state="refunded")
 
 
 def test_a_deposit_that_was_spent_is_not_refunded_and_a_withdrawal_comes_back(world: Desk) -> None:
-    made = funding.fund(world, "50", source="open")["transaction"]
+    transaction = funding.fund(world, "50", source="open")["transaction"]
     world.advance("5m")
     rest = funding.fund(world, f"-{dollars(world) - 20}", source="open")["transaction"]
     world.advance("5m")
     with pytest.raises(Conflict, match=r"has only 20\.00 available"):
-        funding.decide(world, made, state="refunded")
+        funding.decide(world, transaction, state="refunded")
     assert dollars(world) == 20
     funding.decide(world, rest, state="refunded", amount="40")
     assert dollars(world) == 60
-    funding.decide(world, made, state="refunded")
+    funding.decide(world, transaction, state="refunded")
     assert dollars(world) == 10

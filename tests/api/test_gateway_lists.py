@@ -72,7 +72,7 @@ class Lists(RuleBasedStateMachine):
         self.simulation = Simulation(load_scenario(SCENARIO))
         self.connection = Desk(self.simulation)
         self.games = self.connection.core.reference.generated
-        self.made = self.looks = 0
+        self.created = self.looks = 0
 
     def attempt(self, action: str, subject: str, arguments: dict[str, object]) -> None:
         """An action that may be refused: the market may be closed by now."""
@@ -104,12 +104,12 @@ class Lists(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 23))
     def list_by_hand(self, number: int) -> None:
-        self.made += 1
+        self.created += 1
         self.attempt(
             "instrument.create",
             "",
             {
-                "symbol": f"by-hand-{self.made}",
+                "symbol": f"by-hand-{self.created}",
                 "event": self.games.slugs[number],
                 "question": "Will it rain?",
                 "state": "OPEN",
@@ -143,15 +143,15 @@ class Lists(RuleBasedStateMachine):
         exchange = self.connection.core
         catalogue = market_index(exchange).catalogue
         everything = [
-            catalogue.event_with_markets(place)
-            for place, event in enumerate(catalogue.events)
+            catalogue.event_with_markets(position)
+            for position, event in enumerate(catalogue.events)
             if event.slug
         ]
         events = [event_view(exchange, event) for event in everything if exists(exchange, event)]
         markets = [
-            market_view(exchange, catalogue.market(place))
-            for place, row in enumerate(catalogue.rows)
-            if row.slug and listed(exchange, catalogue.market(place))
+            market_view(exchange, catalogue.market(position))
+            for position, row in enumerate(catalogue.rows)
+            if row.slug and listed(exchange, catalogue.market(position))
         ]
         self.compare("/v1/events", "events", events, EVENT_ORDERS, EVENT_TESTS)
         self.compare("/v1/markets", "markets", markets, MARKET_ORDERS, MARKET_TESTS)
@@ -173,13 +173,13 @@ class Lists(RuleBasedStateMachine):
                     key=lambda row, key=key: (key(row) is not None, key(row)),
                     reverse=direction == "desc",
                 )  # type: ignore[misc]
-                shown = self.slugs(
+                displayed = self.slugs(
                     path, name, f"orderBy={order}&orderDirection={direction}&limit=9&offset=3"
                 )
-                assert shown == [row.slug for row in expected[3:12]], (order, direction)
+                assert displayed == [row.slug for row in expected[3:12]], (order, direction)
         for test, passes in list(tests.items())[self.looks % 3 :: 3]:
-            shown = self.slugs(path, name, f"{test}&limit=2000&offset=1")
-            assert shown == [row.slug for row in rows if passes(row)][1:], test
+            displayed = self.slugs(path, name, f"{test}&limit=2000&offset=1")
+            assert displayed == [row.slug for row in rows if passes(row)][1:], test
 
     def slugs(self, path: str, name: str, query: str) -> list[str]:
         reply = self.simulation.rest("gateway", "GET", path, query, {}, b"").reply
@@ -197,8 +197,8 @@ class TestLists(Lists.TestCase):
 def test_what_is_listed_by_hand_comes_last_in_order_of_listing() -> None:
     simulation = Simulation(load_scenario(SCENARIO))
 
-    def listed(*made: str) -> list[str]:
-        for symbol in made:
+    def listed(*created: str) -> list[str]:
+        for symbol in created:
             simulation.control(
                 "instrument.create",
                 "",

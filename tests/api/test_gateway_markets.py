@@ -21,9 +21,9 @@ def gateway() -> GatewayWorld:
 
 
 def market(gateway: GatewayWorld, slug: str) -> dict[str, object]:
-    found = gateway.gateway.get(f"/v1/market/slug/{slug}")
-    assert found.status == 200
-    return dict(found.json()["market"])
+    result = gateway.gateway.get(f"/v1/market/slug/{slug}")
+    assert result.status == 200
+    return dict(result.json()["market"])
 
 
 @pytest.mark.reading("documented")
@@ -34,20 +34,24 @@ def test_a_market_shows_its_terms_and_the_best_prices_of_both_sides(gateway: Gat
     assert [side["price"] for side in quiet["marketSides"]] == ["0.4", "0.6"]  # type: ignore[attr-defined]
     gateway.order(gateway.ann, FINE, BUY_YES, price="0.42", quantity=10)
     gateway.order(gateway.bob, FINE, SELL_YES, price="0.465", quantity=10)
-    shown = market(gateway, FINE)
-    assert (shown["bestBidQuote"], shown["bestAskQuote"]) == (
+    displayed = market(gateway, FINE)
+    assert (displayed["bestBidQuote"], displayed["bestAskQuote"]) == (
         {"value": 0.42, "currency": "USD"},
         {"value": 0.465, "currency": "USD"},
     )
-    long, short = shown["marketSides"]  # type: ignore[misc]
+    long, short = displayed["marketSides"]  # type: ignore[misc]
     assert (long["long"], long["price"], long["quote"]["value"]) == (True, "0.465", 0.465)
     assert (short["long"], short["price"], short["quote"]["value"]) == (False, "0.58", 0.58)
-    assert (shown["orderPriceMinTickSize"], shown["minimumTradeQty"], shown["feeCoefficient"]) == (
-        0.005,
-        0.01,
-        0.06,
+    assert (
+        displayed["orderPriceMinTickSize"],
+        displayed["minimumTradeQty"],
+        displayed["feeCoefficient"],
+    ) == (0.005, 0.01, 0.06)
+    assert (displayed["active"], displayed["closed"], displayed["exchangeStatus"]) == (
+        True,
+        False,
+        "OPEN",
     )
-    assert (shown["active"], shown["closed"], shown["exchangeStatus"]) == (True, False, "OPEN")
 
 
 @pytest.mark.reading("documented")
@@ -62,9 +66,9 @@ def test_a_market_follows_trading_state_and_settlement(gateway: GatewayWorld) ->
     gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40", quantity=20)
     gateway.advance("90m")
     gateway.order(gateway.bob, WHOLE, SELL_YES, price="0.40", quantity=5)
-    shown = market(gateway, WHOLE)
-    assert (shown["volume"], shown["volume24hr"], shown["volume1yr"]) == (2, 2, 2)
-    assert shown["updatedAt"] == "2026-09-08T19:30:00Z"
+    displayed = market(gateway, WHOLE)
+    assert (displayed["volume"], displayed["volume24hr"], displayed["volume1yr"]) == (2, 2, 2)
+    assert displayed["updatedAt"] == "2026-09-08T19:30:00Z"
     gateway.advance("25h")
     later = market(gateway, WHOLE)
     assert (later["volume"], later["volume24hr"], later["volume1wk"]) == (2, 0, 2)
@@ -108,44 +112,44 @@ def test_a_trade_counts_until_its_hour_is_a_day_a_week_a_month_and_a_year_old(
     for days, name in zip((1, 7, 30, 365), VOLUMES[1:], strict=True):
         for late, dollars in ((-1, 111), (0, 100), (HOUR - 1, 100), (HOUR, 0)):
             gateway.advance_to(start + days * DAY + late)
-            shown = market(gateway, WHOLE)
-            assert (shown["volume"], shown[name]) == (111, dollars), (name, late)
+            displayed = market(gateway, WHOLE)
+            assert (displayed["volume"], displayed[name]) == (111, dollars), (name, late)
 
 
 def test_a_volume_follows_busts_and_goes_back_in_time(gateway: GatewayWorld) -> None:
-    def shown() -> set[object]:
-        found = market(gateway, WHOLE)
-        return {found[name] for name in VOLUMES}
+    def view_of() -> set[object]:
+        result = market(gateway, WHOLE)
+        return {result[name] for name in VOLUMES}
 
     def bust() -> None:
         trades = gateway.trading.trades
         gateway.operate("trade.bust", trades[len(trades) - 1].id)
 
-    assert shown() == {0}
+    assert view_of() == {0}
     gateway.simulation.snapshot("none")
     trade(gateway, 2)
-    assert shown() == {1}
+    assert view_of() == {1}
     gateway.simulation.snapshot("one")
     trade(gateway, 20)
-    assert shown() == {11}
+    assert view_of() == {11}
     gateway.simulation.restore("one")
     trade(gateway, 100)
-    assert shown() == {51}, "as many trades as before, but another last one"
+    assert view_of() == {51}, "as many trades as before, but another last one"
     gateway.simulation.restore("one")
-    assert shown() == {1}
+    assert view_of() == {1}
     bust()
-    assert shown() == {0}
+    assert view_of() == {0}
     gateway.simulation.restore("none")
-    assert shown() == {0}
+    assert view_of() == {0}
     gateway.simulation.restore("one")
-    assert shown() == {1}
+    assert view_of() == {1}
     trade(gateway, 200)
     trade(gateway, 40)
-    assert shown() == {121}
+    assert view_of() == {121}
     bust()
-    assert shown() == {101}
+    assert view_of() == {101}
     trade(gateway, 60)
-    assert shown() == {131}
+    assert view_of() == {131}
     gateway.advance("48h")
     bust()
     trade(gateway, 8)
@@ -162,7 +166,7 @@ def test_markets_are_found_by_number_and_unknown_ones_are_not(gateway: GatewayWo
 
 @pytest.mark.spec("S4.1-11")
 @pytest.mark.parametrize(
-    ("params", "found"),
+    ("params", "result"),
     [
         ({}, [WHOLE, FINE]),
         ({"limit": 1}, [WHOLE]),
@@ -189,7 +193,7 @@ def test_markets_are_found_by_number_and_unknown_ones_are_not(gateway: GatewayWo
     ],
 )
 def test_a_list_of_markets_passes_every_filter(
-    gateway: GatewayWorld, params: dict[str, object], found: list[str]
+    gateway: GatewayWorld, params: dict[str, object], result: list[str]
 ) -> None:
     gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40")
     gateway.order(gateway.bob, WHOLE, SELL_YES, price="0.40")
@@ -199,7 +203,7 @@ def test_a_list_of_markets_passes_every_filter(
     )
     gateway.operate("instrument.state", FINE, state="CLOSED")
     answer = gateway.gateway.get("/v1/markets", params=params)
-    assert [one["slug"] for one in answer.json()["markets"]] == found
+    assert [market["slug"] for market in answer.json()["markets"]] == result
 
 
 @pytest.mark.spec("S4.1-11")
@@ -215,9 +219,9 @@ def test_tags_are_left_out_of_a_list_when_asked_and_related_ones_lead_to_their_m
     assert bare["markets"] == [{**market, "tags": []} for market in plain["markets"]]
     above = next(tag["parentId"] for tag in plain["markets"][0]["tags"] if tag["slug"] == "nba")
     assert above
-    for related, found in (("false", []), ("true", [WHOLE])):
+    for related, result in (("false", []), ("true", [WHOLE])):
         answer = gateway.gateway.get("/v1/markets", params={"tagId": above, "relatedTags": related})
-        assert [one["slug"] for one in answer.json()["markets"]] == found
+        assert [item["slug"] for item in answer.json()["markets"]] == result
 
 
 @pytest.mark.spec("S2.10-1", "S2.11-1")
@@ -301,7 +305,7 @@ def test_an_event_shows_its_markets_and_how_its_game_stands(gateway: GatewayWorl
 
 @pytest.mark.spec("S4.1-10")
 @pytest.mark.parametrize(
-    ("params", "found"),
+    ("params", "result"),
     [
         ({}, [GAME, ELECTION]),
         ({"limit": 1, "offset": 1}, [ELECTION]),
@@ -326,16 +330,16 @@ def test_an_event_shows_its_markets_and_how_its_game_stands(gateway: GatewayWorl
     ],
 )
 def test_a_list_of_events_passes_every_filter(
-    gateway: GatewayWorld, params: dict[str, object], found: list[str]
+    gateway: GatewayWorld, params: dict[str, object], result: list[str]
 ) -> None:
     gateway.core.games.update(GAME, live=True)
     gateway.operate("instrument.state", FINE, state="CLOSED")
     answer = gateway.gateway.get("/v1/events", params=params)
-    assert [event["slug"] for event in answer.json()["events"]] == found
+    assert [event["slug"] for event in answer.json()["events"]] == result
 
 
 @pytest.mark.parametrize(
-    ("params", "found"),
+    ("params", "result"),
     [
         ({"query": "celtics"}, [GAME]),
         ({"query": "BOSTON win"}, [GAME]),
@@ -346,21 +350,21 @@ def test_a_list_of_events_passes_every_filter(
     ],
 )
 def test_search_finds_every_word(
-    gateway: GatewayWorld, params: dict[str, object], found: list[str]
+    gateway: GatewayWorld, params: dict[str, object], result: list[str]
 ) -> None:
     assert [
         event["slug"] for event in gateway.gateway.read("/v1/search", "events", **params)
-    ] == found
+    ] == result
 
 
 def test_a_game_is_upcoming_until_it_begins(gateway: GatewayWorld) -> None:
     start = gateway.now + HOUR
-    for at, found in ((start - 1, [GAME]), (start, [])):
+    for at, result in ((start - 1, [GAME]), (start, [])):
         gateway.advance_to(at)
         answer = gateway.gateway.get(
             "/v1/search", params={"query": "celtics", "status": "upcoming"}
         )
-        assert [event["slug"] for event in answer.json()["events"]] == found
+        assert [event["slug"] for event in answer.json()["events"]] == result
 
 
 def test_leagues_sports_and_tags_lead_to_their_events(gateway: GatewayWorld) -> None:

@@ -33,18 +33,23 @@ def ask(
     start: int | None = 0,
     end: int | None = 0,
 ) -> Response:
-    given = {"assets": assets, "bucket": f"ASSET_PRICE_BUCKET_{bucket}", "from": start, "to": end}
+    argument = {
+        "assets": assets,
+        "bucket": f"ASSET_PRICE_BUCKET_{bucket}",
+        "from": start,
+        "to": end,
+    }
     return world.gateway.get(
         "/v1/asset-prices/history",
-        params={key: value for key, value in given.items() if value is not None},
+        params={key: value for key, value in argument.items() if value is not None},
     )
 
 
-def series(world: Desk, **given: Any) -> dict[str, Any]:
-    answer = ask(world, **given)
+def series(world: Desk, **value: Any) -> dict[str, Any]:
+    answer = ask(world, **value)
     assert answer.status == 200, answer
-    (found,) = answer.json()["series"]
-    return dict(found)
+    (result,) = answer.json()["series"]
+    return dict(result)
 
 
 def now(world: Desk) -> int:
@@ -53,15 +58,15 @@ def now(world: Desk) -> int:
 
 @pytest.mark.spec("S2.2-2", "S2.2-4", "S4.1-5")
 def test_a_series_says_what_it_covers_in_json_numbers(prices: Desk) -> None:
-    found = series(prices, start=now(prices) - 125)
-    assert found["asset"] == {"assetClass": "ASSET_CLASS_CRYPTO", "symbol": "test-seeded"}
-    assert (found["currency"], found["bucket"]) == ("USD", "ASSET_PRICE_BUCKET_1M")
-    assert (found["from"], found["to"]) == ((now(prices) - 125) // 60 * 60, now(prices))
-    for candle in found["candles"]:
+    result = series(prices, start=now(prices) - 125)
+    assert result["asset"] == {"assetClass": "ASSET_CLASS_CRYPTO", "symbol": "test-seeded"}
+    assert (result["currency"], result["bucket"]) == ("USD", "ASSET_PRICE_BUCKET_1M")
+    assert (result["from"], result["to"]) == ((now(prices) - 125) // 60 * 60, now(prices))
+    for candle in result["candles"]:
         assert isinstance(candle["timestamp"], int)
         assert float(candle["low"]) <= min(float(candle["open"]), float(candle["close"]))
         assert float(candle["high"]) >= max(float(candle["open"]), float(candle["close"]))
-    assert [candle["tickCount"] for candle in found["candles"]] == [60, 60, 60, 1]
+    assert [candle["tickCount"] for candle in result["candles"]] == [60, 60, 60, 1]
 
 
 @pytest.mark.spec("S4.1-2", "S2.2-1", "S2.2-3")
@@ -82,13 +87,13 @@ def test_every_bucket_is_dense_ascending_and_at_most_3600_long(
     prices: Desk, bucket: str, width: int
 ) -> None:
     prices.advance("7s")
-    found = series(prices, bucket=bucket, start=0)
-    times = [candle["timestamp"] for candle in found["candles"]]
+    result = series(prices, bucket=bucket, start=0)
+    times = [candle["timestamp"] for candle in result["candles"]]
     last = now(prices) // width * width
     assert times == list(range(times[0], last + width, width))
     assert len(times) == (3600 if bucket != "1D" else 201)
-    assert found["from"] == last - 3599 * width
-    assert found["from"] % width == 0
+    assert result["from"] == last - 3599 * width
+    assert result["from"] % width == 0
 
 
 @pytest.mark.spec("S4.1-3")
@@ -117,8 +122,8 @@ def test_a_past_end_is_aligned_up(prices: Desk, bucket: str, ago: int, effective
 def test_the_first_second_of_1970_is_a_past_end_and_no_unset_one(
     prices: Desk, bucket: str, end: int
 ) -> None:
-    found = series(prices, bucket=bucket, start=0, end=1)
-    assert (found["from"], found["to"], found["candles"]) == (0, end, [])
+    result = series(prices, bucket=bucket, start=0, end=1)
+    assert (result["from"], result["to"], result["candles"]) == (0, end, [])
 
 
 @pytest.mark.spec("S4.1-3")
@@ -129,16 +134,16 @@ def test_no_end_or_a_future_one_means_now_with_the_running_bucket(
     """R13."""
     prices.advance("90s")
     end = later if not later else now(prices) + later
-    found = series(prices, start=now(prices) - 300, end=end)
-    assert found["to"] == now(prices)
-    assert found["candles"][-1]["timestamp"] == now(prices) // 60 * 60
-    assert found["candles"][-1]["tickCount"] == now(prices) % 60 + 1
+    result = series(prices, start=now(prices) - 300, end=end)
+    assert result["to"] == now(prices)
+    assert result["candles"][-1]["timestamp"] == now(prices) // 60 * 60
+    assert result["candles"][-1]["tickCount"] == now(prices) % 60 + 1
 
 
 def test_a_past_end_leaves_out_the_bucket_that_begins_there(prices: Desk) -> None:
     at = now(prices)
-    found = series(prices, start=at - 300, end=at - 60)
-    assert [candle["timestamp"] for candle in found["candles"]] == [
+    result = series(prices, start=at - 300, end=at - 60)
+    assert [candle["timestamp"] for candle in result["candles"]] == [
         at - 300,
         at - 240,
         at - 180,
@@ -153,7 +158,7 @@ def test_distinct_assets_get_one_series_each_by_symbol_and_unknown_ones_no_candl
     answer = ask(
         prices, assets=["crypto:zz-unknown", SEEDED, SEEDED], start=now(prices) - 60
     ).json()["series"]
-    assert [one["asset"]["symbol"] for one in answer] == ["test-seeded", "zz-unknown"]
+    assert [item["asset"]["symbol"] for item in answer] == ["test-seeded", "zz-unknown"]
     assert answer[0]["candles"]
     assert (answer[1]["candles"], answer[1]["from"]) == ([], answer[0]["from"])
     ten = [f"crypto:a{number}" for number in range(10)]
@@ -162,7 +167,7 @@ def test_distinct_assets_get_one_series_each_by_symbol_and_unknown_ones_no_candl
 
 @pytest.mark.spec("S4.1-2", "S4.1-7", "S2.1-1", "S2.1-2", "S2.2-1")
 @pytest.mark.parametrize(
-    "given",
+    "value",
     [
         {"assets": []},
         {"assets": [f"crypto:a{number}" for number in range(11)]},
@@ -178,8 +183,8 @@ def test_distinct_assets_get_one_series_each_by_symbol_and_unknown_ones_no_candl
         {"start": None},
     ],
 )
-def test_what_is_no_request_is_refused(prices: Desk, given: dict[str, Any]) -> None:
-    answer = ask(prices, **given)
+def test_what_is_no_request_is_refused(prices: Desk, value: dict[str, Any]) -> None:
+    answer = ask(prices, **value)
     assert (answer.status, answer.json()["code"]) == (400, 3)
 
 
@@ -192,14 +197,14 @@ def test_seconds_without_a_tick_carry_the_close_forward(prices: Desk) -> None:
     candles = series(prices, assets="crypto:by-hand", bucket="1S", start=start - 10)["candles"]
     assert [
         (
-            one["timestamp"] - start,
-            one["open"],
-            one["high"],
-            one["low"],
-            one["close"],
-            one["tickCount"],
+            candle["timestamp"] - start,
+            candle["open"],
+            candle["high"],
+            candle["low"],
+            candle["close"],
+            candle["tickCount"],
         )
-        for one in candles
+        for candle in candles
     ] == [
         (0, "100.50", "100.50", "100.50", "100.50", 1),
         (1, "100.50", "100.50", "100.50", "100.50", 0),

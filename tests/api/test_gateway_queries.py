@@ -33,27 +33,27 @@ def test_a_filter(evening: Evening, kind: str, name: str) -> None:
 def test_filters_of_events_that_take_several_values_or_each_other(evening: Evening) -> None:
     events = evening.events
 
-    def found(**query: Any) -> list[str]:
+    def hits(**query: Any) -> list[str]:
         return evening.ids("/v1/events", "events", orderDirection="asc", **query)
 
     numbers = [row["id"] for row in events[::40]]
-    assert found(id=numbers) == slugs(events, lambda row: row["id"] in numbers)
-    assert found(id=[*numbers, 1, 10**12]) == found(id=numbers)
-    assert found(slug=[events[3]["slug"], "no-such"]) == [events[3]["slug"]]
-    assert found(excludeEventId=numbers) == slugs(events, lambda row: row["id"] not in numbers)
+    assert hits(id=numbers) == slugs(events, lambda row: row["id"] in numbers)
+    assert hits(id=[*numbers, 1, 10**12]) == hits(id=numbers)
+    assert hits(slug=[events[3]["slug"], "no-such"]) == [events[3]["slug"]]
+    assert hits(excludeEventId=numbers) == slugs(events, lambda row: row["id"] not in numbers)
     for sport in ("basketball", "baseball"):
         (tag,) = {tag["id"] for row in events for tag in row["tags"] if tag["slug"] == sport}
         alone = slugs(events, lambda row, tag=tag: int(tag) in tags(row))
         related = slugs(events, lambda row, tag=tag: int(tag) in parents(row))
-        assert found(tagId=tag) == alone
-        assert found(tagIds=tag, relatedTags="true") == related
-        assert found(excludeTagId=tag, relatedTags="true") == [
+        assert hits(tagId=tag) == alone
+        assert hits(tagIds=tag, relatedTags="true") == related
+        assert hits(excludeTagId=tag, relatedTags="true") == [
             slug for slug in slugs(events) if slug not in related
         ]
-    assert found(tagSlugsAll=["sports", "nba"], tagSlug="basketball") == slugs(
+    assert hits(tagSlugsAll=["sports", "nba"], tagSlug="basketball") == slugs(
         events, lambda row: {"sports", "nba", "basketball"} <= slugs_of_tags(row)
     )
-    assert found(tagIds=[101, 102], tagId=103) == slugs(
+    assert hits(tagIds=[101, 102], tagId=103) == slugs(
         events, lambda row: bool({101, 102, 103} & tags(row))
     )
     for nothing in (
@@ -69,40 +69,40 @@ def test_filters_of_events_that_take_several_values_or_each_other(evening: Eveni
         {"period": "XX"},
         {"startTimeMin": "2100-01-01T00:00:00Z"},
     ):
-        assert found(**nothing) == [], nothing
+        assert hits(**nothing) == [], nothing
     for everything in ({"archived": "false"}, {"includeHidden": "true"}, {"excludeSeriesId": 999}):
-        assert found(**everything) == slugs(events), everything
+        assert hits(**everything) == slugs(events), everything
     between = {"startTimeMin": "2026-09-09T00:00:00Z", "startTimeMax": "2026-09-10T00:00:00Z"}
-    assert found(**between) == slugs(
+    assert hits(**between) == slugs(
         events,
         lambda row: between["startTimeMin"] <= (row["startTime"] or "") <= between["startTimeMax"],
     )
     volumes = sorted({row["volume"] for row in events})
     assert len(volumes) > 3
-    assert found(volumeMin=volumes[1], volumeMax=volumes[2]) == slugs(
+    assert hits(volumeMin=volumes[1], volumeMax=volumes[2]) == slugs(
         events, lambda row: volumes[1] <= row["volume"] <= volumes[2]
     )
 
 
 def test_filters_of_events_by_series(evening: Evening) -> None:
     series = evening.every("/v1/series", "series")
-    by_number = {int(one["id"]): one for one in series}
+    by_number = {int(entry["id"]): entry for entry in series}
     names = {row["seriesSlug"] for row in evening.events}
 
-    def found(**query: Any) -> list[str]:
+    def hits(**query: Any) -> list[str]:
         return evening.ids("/v1/events", "events", orderDirection="asc", **query)
 
-    for number, one in by_number.items():
-        if one["slug"] in names and number % 4 == 0:
-            mine = slugs(evening.events, lambda row, one=one: row["seriesSlug"] == one["slug"])
-            assert found(seriesId=number) == mine != []
+    for number, item in by_number.items():
+        if item["slug"] in names and number % 4 == 0:
+            mine = slugs(evening.events, lambda row, entry=item: row["seriesSlug"] == entry["slug"])
+            assert hits(seriesId=number) == mine != []
             assert evening.ids(f"/v1/sports/{number}/events", "events") == mine
             others = [slug for slug in slugs(evening.events) if slug not in mine]
-            assert found(excludeSeriesId=number) == others
-    for recurrence in {one["recurrence"] for one in series if one["recurrence"]}:
-        wanted = {one["slug"] for one in series if one["recurrence"] == recurrence}
-        assert found(recurrence=recurrence) == slugs(
-            evening.events, lambda row, wanted=wanted: row["seriesSlug"] in wanted
+            assert hits(excludeSeriesId=number) == others
+    for recurrence in {entry["recurrence"] for entry in series if entry["recurrence"]}:
+        expected = {entry["slug"] for entry in series if entry["recurrence"] == recurrence}
+        assert hits(recurrence=recurrence) == slugs(
+            evening.events, lambda row, target=expected: row["seriesSlug"] in target
         )
     assert evening.ids("/v1/sports/999/events", "events") == []
 
@@ -112,40 +112,40 @@ def test_filters_of_markets_that_take_several_values_or_are_about_their_event(
 ) -> None:
     markets = evening.markets
 
-    def found(**query: Any) -> list[str]:
+    def hits(**query: Any) -> list[str]:
         return evening.ids("/v1/markets", "markets", orderDirection="asc", **query)
 
     event = next(row for row in evening.events if row["slug"] == evening.far[1])
     mine = [market["slug"] for market in event["markets"]]
     assert "by-hand" in mine
-    assert sorted(found(eventSlug=event["slug"])) == sorted(mine)
-    assert sorted(found(gameId=event["gameId"])) == sorted(mine)
-    assert found(eventSlug="no-such") == found(gameId="none") == []
+    assert sorted(hits(eventSlug=event["slug"])) == sorted(mine)
+    assert sorted(hits(gameId=event["gameId"])) == sorted(mine)
+    assert hits(eventSlug="no-such") == hits(gameId="none") == []
     numbers = [row["id"] for row in markets[::90]]
-    assert found(id=[*numbers, 1]) == slugs(markets, lambda row: row["id"] in numbers)
-    assert found(slug=["alone", "by-hand", "no-such"]) == slugs(
+    assert hits(id=[*numbers, 1]) == slugs(markets, lambda row: row["id"] in numbers)
+    assert hits(slug=["alone", "by-hand", "no-such"]) == slugs(
         markets, lambda row: row["slug"] in ("alone", "by-hand")
     )
     for kind in ("spreads", "moneyline", "totals"):
-        assert found(marketTypes=kind) == slugs(
+        assert hits(marketTypes=kind) == slugs(
             markets, lambda row, kind=kind: row["metadata"].get("outcomeType") == kind
         )
     for nothing in ({"questionIds": "q"}, {"cyom": "true"}, {"archived": "true"}):
-        assert found(**nothing) == [], nothing
+        assert hits(**nothing) == [], nothing
     for everything in ({"archived": "false"}, {"includeHidden": "true"}):
-        assert found(**everything) == slugs(markets), everything
+        assert hits(**everything) == slugs(markets), everything
     resting = {row["slug"]: liquidity(evening, row["slug"]) for row in markets}
     amounts = sorted(set(resting.values()))
     for least, most in ((amounts[1], amounts[-1]), (amounts[1], amounts[1]), (0, 0)):
         for name in ("liquidity", "liquidityNum"):
-            assert found(**{f"{name}Min": least, f"{name}Max": most}) == slugs(
+            assert hits(**{f"{name}Min": least, f"{name}Max": most}) == slugs(
                 markets, lambda row, least=least, most=most: least <= resting[row["slug"]] <= most
             )
     bare = evening.read("/v1/markets", slug="alone", includeTag="false")["markets"]
     full = evening.read("/v1/markets", slug="alone", includeTag="true")["markets"]
     assert [row | {"tags": full[0]["tags"]} for row in bare] == full
-    one = evening.read("/v1/markets", slug=mine[0])["markets"][0]
-    assert one["tags"]
+    item = evening.read("/v1/markets", slug=mine[0])["markets"][0]
+    assert item["tags"]
     assert evening.read("/v1/markets", slug=mine[0], includeTag="false")["markets"][0]["tags"] == []
 
 
@@ -155,10 +155,10 @@ def liquidity(evening: Evening, slug: str) -> float:
     book = exchange.trading.book(slug)
     if book.hidden:
         return 0.0
-    one, count = book.instrument.price_scale, book.instrument.qty_scale
+    item, count = book.instrument.price_scale, book.instrument.qty_scale
     bids = sum(price * qty for price, qty, *_ in book.levels(Side.BUY, 1000))
-    offers = sum((one - price) * qty for price, qty, *_ in book.levels(Side.SELL, 1000))
-    return (bids + offers) / (one * count)
+    offers = sum((item - price) * qty for price, qty, *_ in book.levels(Side.SELL, 1000))
+    return (bids + offers) / (item * count)
 
 
 def test_programs_on_markets(evening: Evening) -> None:
@@ -173,8 +173,8 @@ def test_programs_on_markets(evening: Evening) -> None:
                 sizes[symbol] = max(sizes.get(symbol, 0), period.target_size or 0)
     assert sizes
     for least in (0, 9_999, 10_000, 10_001):
-        found = evening.ids("/v1/markets", "markets", orderDirection="asc", rewardsMinSize=least)
-        assert found == slugs(
+        result = evening.ids("/v1/markets", "markets", orderDirection="asc", rewardsMinSize=least)
+        assert result == slugs(
             evening.markets, lambda row, least=least: sizes.get(row["slug"], -1) >= least
         )
 
@@ -187,9 +187,9 @@ def test_programs_on_markets(evening: Evening) -> None:
     ("kind", "name"), [(kind, name) for kind in LISTS for name in LISTS[kind].keys]
 )
 def test_an_order(evening: Evening, kind: str, name: str, direction: str) -> None:
-    found = evening.ids(f"/v1/{kind}", kind, orderBy=name, orderDirection=direction)
+    result = evening.ids(f"/v1/{kind}", kind, orderBy=name, orderDirection=direction)
     key = LISTS[kind].keys[name]
-    assert found == ordered(getattr(evening, kind), [key], direction != "asc")
+    assert result == ordered(getattr(evening, kind), [key], direction != "asc")
 
 
 def test_orders_by_several_names_and_by_what_is_featured(evening: Evening) -> None:
@@ -198,8 +198,8 @@ def test_orders_by_several_names_and_by_what_is_featured(evening: Evening) -> No
             EVENT_KEYS[{"start_date": "startDate", "VOLUME": "volume"}.get(name, name)]
             for name in names
         ]
-        found = evening.ids("/v1/events", "events", orderBy=names, orderDirection="desc")
-        assert found == ordered(evening.events, keys, True)
+        result = evening.ids("/v1/events", "events", orderBy=names, orderDirection="desc")
+        assert result == ordered(evening.events, keys, True)
     by_feature = [EVENT_KEYS["featuredOrder"]]
     assert evening.ids("/v1/events", "events", featuredOrder="true") == ordered(
         evening.events, by_feature, False
@@ -240,25 +240,24 @@ def test_pages_have_a_hundred_rows_unless_asked_otherwise(evening: Evening) -> N
 
 @pytest.mark.long
 def test_a_search_has_pages_and_filters(evening: Evening) -> None:
-    def found(**query: Any) -> list[str]:
+    def hits(**query: Any) -> list[str]:
         return [row["slug"] for row in evening.read("/v1/search", **query)["events"]]
 
-    everything = found(limit=1000)
+    everything = hits(limit=1000)
     assert everything == slugs(evening.events)
-    assert found() == found(page=0) == found(page=1) == everything[:20]
-    assert found(page=2) == everything[20:40]
-    assert found(page=3, limit=7) == everything[14:21]
+    assert hits() == hits(page=0) == hits(page=1) == everything[:20]
+    assert hits(page=2) == everything[20:40]
+    assert hits(page=3, limit=7) == everything[14:21]
     by_slug = {row["slug"]: row for row in evening.events}
     for query in ("celtics", "bos", "new york", "will"):
-        rows = found(query=query, limit=1000)
+        rows = hits(query=query, limit=1000)
         titled = [
             all(word in by_slug[slug]["title"].lower() for word in query.split()) for slug in rows
         ]
         assert titled == sorted(titled, reverse=True), "matches in the title come first"
         for size in (1, 3, 5):
             pages = [
-                found(query=query, limit=size, page=page)
-                for page in range(1, len(rows) // size + 2)
+                hits(query=query, limit=size, page=page) for page in range(1, len(rows) // size + 2)
             ]
             assert [slug for page in pages for slug in page] == rows
     now = evening.now
@@ -273,54 +272,54 @@ def test_a_search_has_pages_and_filters(evening: Evening) -> None:
             ),
         ),
     ):
-        assert found(status=status, limit=1000) == slugs(evening.events, passes), status
-    assert found(comboEnabledOnly="true", limit=1000) == slugs(
+        assert hits(status=status, limit=1000) == slugs(evening.events, passes), status
+    assert hits(comboEnabledOnly="true", limit=1000) == slugs(
         evening.events, lambda row: any(market["comboEnabled"] for market in row["markets"])
     )
     for kind in ("spreads", "futures"):
-        assert found(marketType=kind, limit=1000) == slugs(
+        assert hits(marketType=kind, limit=1000) == slugs(
             evening.events,
             lambda row, kind=kind: any(
                 market["metadata"].get("outcomeType") == kind for market in row["markets"]
             ),
         )
     start = some(evening.events, lambda row: row["startTime"])[2]
-    assert found(startTimeMin=start, limit=1000) == slugs(
+    assert hits(startTimeMin=start, limit=1000) == slugs(
         evening.events, lambda row: (row["startTime"] or "") >= start
     )
-    assert found(startTimeMax=start, limit=1000) == slugs(
+    assert hits(startTimeMax=start, limit=1000) == slugs(
         evening.events, lambda row: row["startTime"] is not None and row["startTime"] <= start
     )
-    assert found(closedTimeMin=start) == found(closedTimeMax=start) == []
-    series = {one["slug"]: int(one["id"]) for one in evening.every("/v1/series", "series")}
+    assert hits(closedTimeMin=start) == hits(closedTimeMax=start) == []
+    series = {item["slug"]: int(item["id"]) for item in evening.every("/v1/series", "series")}
     for slug in some(evening.events, lambda row: row["seriesSlug"]):
-        assert found(seriesIds=series[slug], limit=1000) == slugs(
+        assert hits(seriesIds=series[slug], limit=1000) == slugs(
             evening.events, lambda row, slug=slug: row["seriesSlug"] == slug
         )
-    for query, says in (
+    for query, message in (
         ({"status": "open"}, "status is active, closed or upcoming"),
         ({"page": -1}, "page must not be negative"),
         ({"limit": -1}, "limit and offset must not be negative"),
     ):
         answer = evening.gateway.get("/v1/search", params=query)
-        assert (answer.status, answer.json()["message"]) == (400, says)
+        assert (answer.status, answer.json()["message"]) == (400, message)
 
 
 def test_events_of_leagues_and_sports(evening: Evening) -> None:
     leagues = evening.every("/v2/leagues", "leagues")
     sports = evening.read("/v2/sports")["sports"]
     open_events = [row for row in evening.events if not row["closed"]]
-    paths = [(f"/v2/leagues/{one['slug']}", {one["slug"]}) for one in leagues]
+    paths = [(f"/v2/leagues/{item['slug']}", {item["slug"]}) for item in leagues]
     paths += [
-        (f"/v2/sports/{one['slug']}", {league["slug"] for league in one["leagues"]})
-        for one in sports
+        (f"/v2/sports/{sport['slug']}", {league["slug"] for league in sport["leagues"]})
+        for sport in sports
     ]
-    seen = 0
+    observed = 0
     for path, names in paths:
         mine = [row for row in open_events if row["subcategory"] in names]
         for kind, games in (("", True), ("sport", True), ("futures", False)):
             rows = [row for row in mine if bool(row["gameId"]) == games]
-            seen += len(rows)
+            observed += len(rows)
             query = {"type": kind} if kind else {}
             answer = evening.read(f"{path}/events", limit=2000, **query)
             assert slugs(answer["events"]) == slugs(rows), (path, kind)
@@ -337,11 +336,11 @@ def test_events_of_leagues_and_sports(evening: Evening) -> None:
             excluded = evening.read(f"{path}/events", excludeEventId=games[0]["id"], limit=3)
             assert slugs(excluded["events"]) == slugs(games[1:4])
         assert (answer.get("league") or answer.get("sport"))["slug"] == path.rpartition("/")[2]
-    assert seen > 60
-    says = "type is sport or futures, section is general or trending"
+    assert observed > 60
+    text = "type is sport or futures, section is general or trending"
     for query in ({"type": "x"}, {"section": "x"}):
         answer = evening.gateway.get("/v2/leagues/nba/events", params=query)
-        assert (answer.status, answer.json()["message"]) == (400, says)
+        assert (answer.status, answer.json()["message"]) == (400, text)
 
 
 def test_events_of_tags(evening: Evening) -> None:
@@ -357,25 +356,25 @@ def test_events_of_tags(evening: Evening) -> None:
             active = query.get("active", "true") == "true"
             closed = query.get("closed", "false") == "true"
             rows = [row for row in tagged if row["active"] == active and row["closed"] == closed]
-            found = evening.ids(f"/v2/tags/{name}/events", "events", **query)
-            assert found == ordered(rows, [EVENT_KEYS["volume"]], True), (name, query)
+            result = evening.ids(f"/v2/tags/{name}/events", "events", **query)
+            assert result == ordered(rows, [EVENT_KEYS["volume"]], True), (name, query)
 
 
 def test_series_teams_and_players(evening: Evening) -> None:
     series = evening.every("/v1/series", "series")
 
-    def found(**query: Any) -> list[str]:
+    def hits(**query: Any) -> list[str]:
         return evening.ids("/v1/series", "series", **query)
 
-    assert found(slug=series[2]["slug"]) == [series[2]["slug"]]
+    assert hits(slug=series[2]["slug"]) == [series[2]["slug"]]
     for name in ("active", "closed", "archived"):
         for value in (True, False):
-            assert found(**{name: text(value)}) == slugs(
+            assert hits(**{name: text(value)}) == slugs(
                 series, lambda row, n=name, v=value: row.get(n, False) is v
             )
-    for recurrence in {one["recurrence"] for one in series}:
+    for recurrence in {item["recurrence"] for item in series}:
         expected = slugs(series, lambda row, r=recurrence: r in ("", row["recurrence"]))
-        assert found(recurrence=recurrence) == expected
+        assert hits(recurrence=recurrence) == expected
     for name, key in (
         ("id", lambda row: int(row["id"])),
         ("slug", lambda row: row["slug"]),
@@ -383,7 +382,7 @@ def test_series_teams_and_players(evening: Evening) -> None:
         ("createdAt", lambda row: row["createdAt"]),
     ):
         for direction in ("asc", "desc"):
-            assert found(orderBy=name, orderDirection=direction) == ordered(
+            assert hits(orderBy=name, orderDirection=direction) == ordered(
                 series, [key], direction == "desc"
             )
     teams = evening.every("/v1/sports/teams", "teams")
@@ -411,7 +410,9 @@ def test_series_teams_and_players(evening: Evening) -> None:
 
 def check_teams_of_vendors(evening: Evening, teams: list[Row]) -> None:
     ids = [
-        (one["provider"], one["providerId"], team) for team in teams for one in team["providerIds"]
+        (provider_id["provider"], provider_id["providerId"], team)
+        for team in teams
+        for provider_id in team["providerIds"]
     ]
     path = "/v1/sports/teams/provider"
     every = evening.read(path)["teams"]
@@ -423,14 +424,14 @@ def check_teams_of_vendors(evening: Evening, teams: list[Row]) -> None:
         assert set(evening.read(path, teamIds=name, provider=vendor)["teams"]) == {name}
         mine = evening.read(path, provider=vendor, league=team["league"])["teams"]
         assert set(mine) == {
-            other for by, other, one in ids if by == vendor and one["league"] == team["league"]
+            other for by, other, item in ids if by == vendor and item["league"] == team["league"]
         }
         assert mine[name]["name"] == team["name"]
     assert evening.read(path, league="none")["teams"] == {}
 
 
 @pytest.mark.parametrize(
-    ("path", "says"),
+    ("path", "text"),
     [
         ("/v2/leagues/none", "league not found: none"),
         ("/v2/leagues/none/events", "league not found: none"),
@@ -448,9 +449,9 @@ def check_teams_of_vendors(evening: Evening, teams: list[Row]) -> None:
         ("/v1/partners/acme/events/none", "event not found: acme/none"),
     ],
 )
-def test_what_is_not_there_is_named(evening: Evening, path: str, says: str) -> None:
+def test_what_is_not_there_is_named(evening: Evening, path: str, text: str) -> None:
     answer = evening.gateway.get(path)
-    assert (answer.status, answer.json()["message"]) == (404, says)
+    assert (answer.status, answer.json()["message"]) == (404, text)
 
 
 # ---- one by one
@@ -468,8 +469,8 @@ def test_events_and_markets_are_the_same_one_by_one(evening: Evening) -> None:
         assert evening.read(f"/v2/tags/slug/{tag['slug']}")["tag"] == tag
     for league in evening.every("/v2/leagues", "leagues")[::5]:
         assert evening.read(f"/v2/leagues/{league['slug']}")["league"] == league
-    for one in evening.every("/v1/series", "series")[::4]:
-        assert evening.read(f"/v1/series/id/{one['id']}")["series"] == one
+    for item in evening.every("/v1/series", "series")[::4]:
+        assert evening.read(f"/v1/series/id/{item['id']}")["series"] == item
     for sport in evening.read("/v2/sports")["sports"]:
         assert evening.read(f"/v2/sports/{sport['slug']}")["sport"]["id"] == sport["id"]
     tags_listed = evening.read("/v2/tags")["tags"]
@@ -489,7 +490,9 @@ def test_an_event_sums_up_its_markets(evening: Evening) -> None:
             assert row[name] == pytest.approx(sum(market[name] for market in markets))
         combinable = [market for market in markets if market["comboEnabled"]]
         lines = [
-            one for one in combinable if one["metadata"].get("outcomeType") in ("spreads", "totals")
+            item
+            for item in combinable
+            if item["metadata"].get("outcomeType") in ("spreads", "totals")
         ]
         assert row["combos"] == {
             "enabled": bool(combinable),
@@ -546,12 +549,12 @@ def test_the_state_of_a_market_is_told_in_three_ways(evening: Evening) -> None:
         "TERMINATED": ("MARKET_STATUS_RESOLVED", False, True),
         "PENDING": ("MARKET_STATUS_UNSPECIFIED", False, False),
     }
-    seen = set()
+    observed = set()
     for market in evening.markets:
         status, active, closed = statuses[market["exchangeStatus"]]
         paid = evening.gateway.get(f"/v1/markets/{market['slug']}/settlement")
         final = paid.status == 200
-        seen.add((market["exchangeStatus"], final))
+        observed.add((market["exchangeStatus"], final))
         if final:
             assert (market["status"], market["active"], market["closed"]) == (
                 "MARKET_STATUS_RESOLVED",
@@ -569,7 +572,7 @@ def test_the_state_of_a_market_is_told_in_three_ways(evening: Evening) -> None:
             side["tradable"] == (market["exchangeStatus"] == "OPEN")
             for side in market["marketSides"]
         )
-    assert len(seen) >= 5
+    assert len(observed) >= 5
 
 
 def test_quotes_and_prices_of_sides_are_those_of_the_book(evening: Evening) -> None:
@@ -589,7 +592,7 @@ def test_points_of_a_price_history(evening: Evening) -> None:
     games = evening.core.reference.generated
     symbol = games.symbols_of(evening.far[0])[1]
     sim = evening.simulation
-    (trade,) = [found for found in sim.exchange.trading.trades if found.symbol == symbol]
+    (trade,) = [result for result in sim.exchange.trading.trades if result.symbol == symbol]
     path, now = "/v1/price-history", sim.now // NS_PER_S
     for interval, reach in (
         ("INTERVAL_1H", 3600),
@@ -620,7 +623,7 @@ def test_points_of_a_price_history(evening: Evening) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "says"),
+    ("query", "text"),
     [
         ({}, "symbol is required"),
         ({"symbol": "x"}, "fidelity is required"),
@@ -650,7 +653,7 @@ def test_points_of_a_price_history(evening: Evening) -> None:
     ],
 )
 def test_a_history_that_cannot_be_is_refused(
-    evening: Evening, query: dict[str, Any], says: str
+    evening: Evening, query: dict[str, Any], text: str
 ) -> None:
     answer = evening.gateway.get("/v1/price-history", params=query)
-    assert (answer.status, answer.json()["message"]) == (400, says)
+    assert (answer.status, answer.json()["message"]) == (400, text)

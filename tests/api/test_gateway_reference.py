@@ -18,12 +18,12 @@ from tests.kit import Desk, begin
 @pytest.mark.spec("S4.1-8", "S2.9-1", "S5.3-1")
 def test_leagues_come_at_most_fifty_on_a_page(world: Desk) -> None:
     leagues = world.gateway.read("/v2/leagues", "leagues")
-    known = world.core.reference.leagues
-    assert len(leagues) == min(len(known), 50)
-    assert len(world.gateway.read("/v2/leagues", "leagues", limit=1000)) == min(len(known), 50)
+    existing = world.core.reference.leagues
+    assert len(leagues) == min(len(existing), 50)
+    assert len(world.gateway.read("/v2/leagues", "leagues", limit=1000)) == min(len(existing), 50)
     assert [
         league["slug"] for league in world.gateway.read("/v2/leagues", "leagues", limit=2, offset=1)
-    ] == [league.slug for league in known[1:3]]
+    ] == [league.slug for league in existing[1:3]]
     for league in leagues:
         for name in (
             "name",
@@ -89,8 +89,8 @@ def test_rungs_of_one_reading_are_directional_and_one_of_many_answers_excludes_t
 def test_an_event_is_reported_on_by_its_number_as_by_its_slug(world: Desk) -> None:
     game = world.gateway.read("/v1/events", "events", 0, limit=1)
     for name, live in ((str(game["id"]), True), (game["slug"], False)):
-        told = world.operate("event.update", name, live=live).value
-        assert (told["slug"], told["live"]) == (game["slug"], live)
+        reported = world.operate("event.update", name, live=live).value
+        assert (reported["slug"], reported["live"]) == (game["slug"], live)
     with pytest.raises(NotFound):
         world.operate("event.update", "99999999", live=True)
 
@@ -118,13 +118,13 @@ def test_sports_hold_their_leagues_and_teams_have_names_at_vendors(world: Desk) 
         "/v1/sports/teams", "teams", **{"filters.league": "nba", "filters.abbreviation": "BOS"}
     )
     vendor = celtics["providerIds"][0]
-    found = world.gateway.read(
+    result = world.gateway.read(
         "/v1/sports/teams/provider",
         teamIds=vendor["providerId"],
         provider=vendor["provider"],
         league="nba",
     )
-    assert found["teams"][vendor["providerId"]]["name"] == celtics["name"]
+    assert result["teams"][vendor["providerId"]]["name"] == celtics["name"]
     assert world.gateway.read(
         "/v1/sports/teams/provider", teamIds=vendor["providerId"], league="nfl"
     ) == {"teams": {}}
@@ -160,9 +160,9 @@ def test_subjects_answer_until_their_removal(tmp_path: Path) -> None:
             assert "markets" in client.read(f"{path}/markets")
         assert client.get("/v1/subjects/1").status == 404
         assert client.get("/v1/subjects/slug/nobody/markets").status == 404
-    nobody = sim.rest("retail", "GET", "/v1/subjects", "", {}, b"").reply
-    assert nobody is not None
-    assert nobody.status == 401
+    stranger = sim.rest("retail", "GET", "/v1/subjects", "", {}, b"").reply
+    assert stranger is not None
+    assert stranger.status == 401
     world.advance("1m")
     for client in clients:
         for path in ("/v1/subjects", *paths, *(f"{path}/markets" for path in paths)):
@@ -231,13 +231,13 @@ def test_deprecated_fields_say_what_replaced_them_until_the_instant_of_their_rem
         "subjectId",
     ]
 
-    def shown() -> tuple[dict[str, Any], dict[str, Any]]:
+    def view() -> tuple[dict[str, Any], dict[str, Any]]:
         event = world.gateway.read("/v1/events", "events", 0, limit=1, tagSlug="nba")
         return event, event["markets"][0]
 
     world.advance("999ms")
-    event, market = shown()
-    assert [one["name"] for one in event["participants"]] == [
+    event, market = view()
+    assert [participant["name"] for participant in event["participants"]] == [
         team["name"] for team in event["teams"]
     ]
     assert set(of_market) <= set(market)
@@ -247,7 +247,7 @@ def test_deprecated_fields_say_what_replaced_them_until_the_instant_of_their_rem
     assert all(side["participantId"] for side in sides)
     assert market["gameStartTime"] == event["startTime"]
     world.advance("1ms")
-    event, market = shown()
+    event, market = view()
     assert {"participants", "archived"}.isdisjoint(event)
     assert set(of_market).isdisjoint(market)
     assert not any("participantId" in side for side in market["marketSides"])

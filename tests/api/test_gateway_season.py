@@ -56,7 +56,7 @@ class Whole(Desk):
 
 
 @pytest.fixture(scope="module", params=["0s", "12d"])
-def whole(request: pytest.FixtureRequest) -> Whole:
+def entire(request: pytest.FixtureRequest) -> Whole:
     """The world at its start, and when a third of it has been played."""
     return Whole(later=request.param)
 
@@ -69,16 +69,16 @@ directions = st.sampled_from(["asc", "desc"])
 @pytest.mark.parametrize("kind", LISTS)
 @given(data=st.data(), page=pages)
 def test_a_list_is_what_looking_at_all_rows_finds(
-    whole: Whole, kind: str, data: st.DataObject, page: tuple[int, int]
+    total: Whole, kind: str, data: st.DataObject, page: tuple[int, int]
 ) -> None:
-    rows, tables, query = getattr(whole, kind), LISTS[kind], dict[str, Any]()
+    rows, tables, query = getattr(total, kind), LISTS[kind], dict[str, Any]()
     # tagIds adds to tagId, everything else narrows.
     fields = st.lists(
         st.sampled_from(sorted({*tables.filters} - {"tagIds"})), max_size=3, unique=True
     )
     for name in data.draw(fields):
         of, passes = tables.filters[name]
-        if values := some(getattr(whole, kind), of):
+        if values := some(getattr(total, kind), of):
             query[name] = data.draw(st.sampled_from(values))
             rows = [row for row in rows if passes(row, query[name])]
             query[name] = text(query[name])
@@ -89,8 +89,8 @@ def test_a_list_is_what_looking_at_all_rows_finds(
             rows, [tables.keys[name] for name in by], query["orderDirection"] == "desc"
         )
     query |= {"limit": page[0], "offset": page[1]}
-    shown = whole.read(f"/v1/{kind}", kind, **query)
-    assert slugs(shown) == slugs(rows[page[1] : page[1] + page[0]])
+    displayed = total.read(f"/v1/{kind}", kind, **query)
+    assert slugs(displayed) == slugs(rows[page[1] : page[1] + page[0]])
 
 
 WORDS = [
@@ -115,7 +115,7 @@ WORDS = [
 
 @pytest.mark.long
 @given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=2))
-def test_a_search_finds_what_reading_every_text_finds(whole: Whole, words: list[str]) -> None:
+def test_a_search_finds_what_reading_every_text_finds(total: Whole, words: list[str]) -> None:
     def texts(event: dict[str, Any]) -> str:
         parts = [
             event[name]
@@ -126,29 +126,29 @@ def test_a_search_finds_what_reading_every_text_finds(whole: Whole, words: list[
         return "\n".join(parts).lower()
 
     asked = " ".join(words).lower().split()
-    holding = [event for event in whole.events if all(word in texts(event) for word in asked)]
+    holding = [event for event in total.events if all(word in texts(event) for word in asked)]
     first = [event for event in holding if all(word in event["title"].lower() for word in asked)]
     order = [*first, *(event for event in holding if event not in first)]
-    found = whole.read("/v1/search", query=" ".join(words), limit=500)["events"]
-    assert [event["slug"] for event in found] == [event["slug"] for event in order]
+    result = total.read("/v1/search", query=" ".join(words), limit=500)["events"]
+    assert [event["slug"] for event in result] == [event["slug"] for event in order]
 
 
-def test_one_by_one_and_in_lists_they_are_the_same(whole: Whole) -> None:
-    listed = {event["slug"]: event for event in whole.read("/v1/events", limit=500)["events"]}
-    assert listed == {event["slug"]: event for event in whole.events}
-    for event in whole.events[-3:]:
-        assert whole.read(f"/v1/events/{event['id']}")["event"] == event
+def test_one_by_one_and_in_lists_they_are_the_same(total: Whole) -> None:
+    listed = {event["slug"]: event for event in total.read("/v1/events", limit=500)["events"]}
+    assert listed == {event["slug"]: event for event in total.events}
+    for event in total.events[-3:]:
+        assert total.read(f"/v1/events/{event['id']}")["event"] == event
         for market in event["markets"]:
-            assert whole.read(f"/v1/market/id/{market['id']}")["market"] == market
-            assert whole.read("/v1/markets", slug=market["slug"])["markets"] == [market]
-            assert whole.read("/v1/markets", id=market["id"])["markets"] == [market]
+            assert total.read(f"/v1/market/id/{market['id']}")["market"] == market
+            assert total.read("/v1/markets", slug=market["slug"])["markets"] == [market]
+            assert total.read("/v1/markets", id=market["id"])["markets"] == [market]
 
 
-def test_states_by_date_are_those_of_the_instruments(whole: Whole) -> None:
-    exchange = whole.core
-    for slug in whole.games.slugs:
+def test_states_by_date_are_those_of_the_instruments(total: Whole) -> None:
+    exchange = total.core
+    for slug in total.games.slugs:
         state = dormant_state(exchange, slug)
-        for symbol in whole.games.symbols_of(slug):
+        for symbol in total.games.symbols_of(slug):
             if not exchange.trading.lifecycle.is_materialised(symbol):
                 assert state is exchange.trading.state(symbol)
 
@@ -202,8 +202,8 @@ def test_dates_that_fall_into_maintenance_wait_for_its_end_in_lists_too(played: 
             )
 
 
-def test_numbers_and_symbols_that_are_not_there_are_not_found(whole: Whole) -> None:
-    stem = whole.games.slugs[0]
+def test_numbers_and_symbols_that_are_not_there_are_not_found(total: Whole) -> None:
+    stem = total.games.slugs[0]
     for path in (
         f"/v1/market/slug/aec-{stem}-nonsense",
         "/v1/market/id/1000099",
@@ -211,7 +211,7 @@ def test_numbers_and_symbols_that_are_not_there_are_not_found(whole: Whole) -> N
         "/v1/events/39999",
         f"/v1/events/slug/{stem}x",
     ):
-        assert whole.gateway.get(path).status == 404
+        assert total.gateway.get(path).status == 404
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +225,7 @@ def large() -> Desk:
 
 def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Desk) -> None:
     games = large.core.reference.generated
-    made = games._made.cache_info()
+    created = games._made.cache_info()
     kinds = len(games.examples)  # filters on markets read one event of each kind
     assert kinds < 60
     asked: list[tuple[str, dict[str, Any]]] = [
@@ -251,7 +251,7 @@ def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Desk) -> None:
         len(client.call("RefDataAPI.ListInstruments", wire.ListInstrumentsRequest()).instruments)
         == 50
     )
-    assert games._made.cache_info().misses - made.misses - kinds < 60
+    assert games._made.cache_info().misses - created.misses - kinds < 60
     assert not [symbol for symbol in large.trading.lifecycle.symbols() if games.find(symbol)]
 
 
@@ -330,12 +330,15 @@ def test_lists_and_events_follow_each_moment_of_a_game() -> None:
         (dates.expiration, ("CLOSED", False, True), ("EXPIRED", False, True)),
         (dates.termination, ("EXPIRED", False, True), ("TERMINATED", False, True)),
     ):
-        for late, shown in ((-1, before), (0, after)):
+        for late, displayed in ((-1, before), (0, after)):
             steps.advance_to(at + late)
             event = steps.event(slug)
-            assert steps.statuses(slug) == {shown[0]}, (at, late)
-            assert (event["live"], event["ended"]) == shown[1:]
-            assert (event["active"], event["closed"]) == ((shown[0] == "OPEN"), shown[0] != "OPEN")
+            assert steps.statuses(slug) == {displayed[0]}, (at, late)
+            assert (event["live"], event["ended"]) == displayed[1:]
+            assert (event["active"], event["closed"]) == (
+                (displayed[0] == "OPEN"),
+                displayed[0] != "OPEN",
+            )
             paid = {market["status"] for market in event["markets"]} == {"MARKET_STATUS_RESOLVED"}
             assert paid == (at + late >= ends + MINUTE)
             steps.look()
@@ -362,7 +365,7 @@ def test_lists_and_events_follow_what_happens_to_a_game() -> None:
     steps.operate("instrument.create", "", symbol="by-hand", event=third, state="OPEN")
     steps.look()
     listed = steps.event(third)
-    assert [one["slug"] for one in listed["markets"]][-1] == "by-hand"
+    assert [market["slug"] for market in listed["markets"]][-1] == "by-hand"
     steps.simulation.snapshot("listed")
     steps.operate("instrument.settle", second, price="1")
     steps.look()

@@ -69,13 +69,13 @@ def assert_shape(message: dict[str, Any], shape: dict[Any, tuple[str, ...]]) -> 
             assert kind is bool or not isinstance(message[name], bool), name
 
 
-def paged(world: Desk, what: str, size: int = 500) -> list[dict[str, Any]]:
+def paged(world: Desk, kind: str, size: int = 500) -> list[dict[str, Any]]:
     """Everything of a list, page by page."""
-    found: list[dict[str, Any]] = []
-    while page := world.gateway.read(f"/v1/{what}", limit=size, offset=len(found))[what]:
+    results: list[dict[str, Any]] = []
+    while page := world.gateway.read(f"/v1/{kind}", limit=size, offset=len(results))[kind]:
         world.advance("1s")  # every rate limit recovers
-        found += page
-    return found
+        results += page
+    return results
 
 
 @pytest.mark.reading("documented")
@@ -96,9 +96,9 @@ def test_every_market_has_every_documented_field(world: Desk) -> None:
                 assert_shape(side["team"], TEAM)
         for tag in market["tags"]:
             assert_shape(tag, TAG)
-    one = markets[0]
-    assert world.gateway.read(f"/v1/market/slug/{one['slug']}", "market") == one
-    assert world.gateway.read(f"/v1/market/id/{one['id']}", "market") == one
+    item = markets[0]
+    assert world.gateway.read(f"/v1/market/slug/{item['slug']}", "market") == item
+    assert world.gateway.read(f"/v1/market/id/{item['id']}", "market") == item
 
 
 @pytest.mark.long

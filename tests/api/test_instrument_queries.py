@@ -53,7 +53,7 @@ INSTRUMENTS: dict[str, Callable[[Row], Any]] = {
 def test_a_filter_of_instruments(evening: Evening, listed: list[Row], name: str) -> None:
     of = INSTRUMENTS[name]
     for value in some(listed, of, 6):
-        found = symbols(instruments(evening, **{name: value}))
+        result = symbols(instruments(evening, **{name: value}))
         if name == "clearingSym":
             expected = symbols(
                 listed, lambda row, v=value: (of(row) or row["symbol"]).startswith(v)
@@ -65,8 +65,8 @@ def test_a_filter_of_instruments(evening: Evening, listed: list[Row], name: str)
             )
         else:
             expected = symbols(listed, lambda row, v=value: of(row) == v)
-        assert [symbol for symbol in found if symbol in expected] == expected
-        bare = [row for row in listed if row["symbol"] in found and row["symbol"] not in expected]
+        assert [symbol for symbol in result if symbol in expected] == expected
+        bare = [row for row in listed if row["symbol"] in result and row["symbol"] not in expected]
         assert all(of(row) is None for row in bare), "those whose metadata say nothing"
 
 
@@ -77,11 +77,11 @@ def test_instruments_by_state_symbol_game_type_and_date(
     states = {row["state"] for row in listed}
     assert {"INSTRUMENT_STATE_SUSPENDED", "INSTRUMENT_STATE_HALTED"} <= states
     for state in states:
-        found = symbols(instruments(evening, states=[state]))
-        assert found == symbols(listed, lambda row, s=state: row["state"] == s)
+        result = symbols(instruments(evening, states=[state]))
+        assert result == symbols(listed, lambda row, s=state: row["state"] == s)
         bare = state.removeprefix("INSTRUMENT_STATE_")
         clause = {"filter": {"whereClause": f"state = '{bare}'"}}
-        assert symbols(instruments(evening, **clause)) == found
+        assert symbols(instruments(evening, **clause)) == result
         clause = {"filter": {"whereClause": f"state != '{bare}'"}}
         assert symbols(instruments(evening, **clause)) == symbols(
             listed, lambda row, s=state: row["state"] != s
@@ -91,11 +91,11 @@ def test_instruments_by_state_symbol_game_type_and_date(
         listed, lambda row: row["state"] in two
     )
     asked = [listed[-1]["symbol"], listed[0]["symbol"], "none", listed[9]["symbol"]]
-    known = [asked[0], asked[1], asked[3]]
-    assert symbols(instruments(evening, symbols=[*asked, asked[0]])) == known
+    existing = [asked[0], asked[1], asked[3]]
+    assert symbols(instruments(evening, symbols=[*asked, asked[0]])) == existing
     assert symbols(instruments(evening, symbols=asked, states=["INSTRUMENT_STATE_OPEN"])) == [
         symbol
-        for symbol in known
+        for symbol in existing
         if next(row for row in listed if row["symbol"] == symbol)["state"].endswith("_OPEN")
     ]
     event = next(row for row in evening.events if row["slug"] == evening.far[1])
@@ -108,8 +108,8 @@ def test_instruments_by_state_symbol_game_type_and_date(
         days = eastern_days(evening, of)
         for value in some(listed, lambda row, of=of: day(row[of]), 4):
             for bound, passes in (("Gte", lambda a, b: a >= b), ("Lte", lambda a, b: a <= b)):
-                found = symbols(instruments(evening, **{f"{name}{bound}": value}))
-                assert found == symbols(
+                result = symbols(instruments(evening, **{f"{name}{bound}": value}))
+                assert result == symbols(
                     listed, lambda row, v=value, p=passes, days=days: p(days[row["symbol"]], v)
                 )
     clause = {"filter": {"whereClause": "symbol LIKE 'aec-mlb%'"}}
@@ -125,20 +125,20 @@ def test_instruments_by_state_symbol_game_type_and_date(
             assert instruments(evening, **{name: value[name]}) == []
     assert symbols(instruments(evening, type="INSTRUMENT_TYPE_EVENT")) == symbols(listed)
     for category in {market["category"] for market in evening.markets}:
-        wanted = {market["slug"] for market in evening.markets if market["category"] == category}
-        found = set(symbols(instruments(evening, marketCategory=category)))
-        assert {symbol for symbol in wanted if symbol in symbols(listed)} <= found
+        slugs = {market["slug"] for market in evening.markets if market["category"] == category}
+        result = set(symbols(instruments(evening, marketCategory=category)))
+        assert {symbol for symbol in slugs if symbol in symbols(listed)} <= result
 
 
 def eastern_days(evening: Evening, field: str) -> dict[str, str]:
     """The Eastern date of each instrument's start or expiration."""
     exchange = evening.core
-    found = {}
+    result = {}
     for symbol in exchange.instruments.symbols():
         instrument = exchange.instruments.require(symbol)
         at = instrument.start if field == "startDate" else instrument.expiration
-        found[symbol] = eastern_date(at).isoformat()
-    return found
+        result[symbol] = eastern_date(at).isoformat()
+    return result
 
 
 def test_instruments_come_in_pages_of_fifty(evening: Evening, listed: list[Row]) -> None:

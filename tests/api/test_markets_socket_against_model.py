@@ -127,19 +127,19 @@ class Model:
     def payload(self, kind: str, symbol: str) -> Any:
         """The data of a market as it is, with the instant at which it was first sent so."""
         if (kind, symbol) not in self.encoded:
-            made = self.book(symbol) if kind == "MARKET_DATA" else self.lite(symbol)
+            created = self.book(symbol) if kind == "MARKET_DATA" else self.lite(symbol)
             if self.samples:
-                made["lastPriceSample"] = self.sample(symbol)
-            self.encoded[kind, symbol] = made
+                created["lastPriceSample"] = self.sample(symbol)
+            self.encoded[kind, symbol] = created
         return self.encoded[kind, symbol]
 
     def levels(self, symbol: str, side: Side) -> list[tuple[Fraction, Fraction]]:
         price_scale, qty_scale = SCALES[symbol]
-        found: dict[Fraction, Fraction] = {}
+        result: dict[Fraction, Fraction] = {}
         for order in self.trading.book(symbol).orders(side):
             price = Fraction(order.price, price_scale)
-            found[price] = found.get(price, Fraction(0)) + Fraction(order.leaves_qty, qty_scale)
-        return sorted(found.items(), reverse=side is Side.BUY)
+            result[price] = result.get(price, Fraction(0)) + Fraction(order.leaves_qty, qty_scale)
+        return sorted(result.items(), reverse=side is Side.BUY)
 
     def figures(self, symbol: str) -> dict[str, Any]:
         mine = [trade for trade in self.trades if trade.symbol == symbol]
@@ -164,7 +164,7 @@ class Model:
         mine = f["mine"]
         stats: dict[str, Any] = {"currentPx": usd(f["current"])}
         if mine:
-            low, high = min(one.price for one in mine), max(one.price for one in mine)
+            low, high = min(item.price for item in mine), max(item.price for item in mine)
             stats |= {
                 "openPx": usd(mine[0].price),
                 "lowPx": usd(low),
@@ -184,8 +184,8 @@ class Model:
                 stats["openInterestSetTime"] = format_instant(mine[-1].at)
         return {
             "marketSlug": symbol,
-            "bids": [level(*one) for one in f["bids"]],
-            "offers": [level(*one) for one in f["offers"]],
+            "bids": [level(*bid) for bid in f["bids"]],
+            "offers": [level(*offer) for offer in f["offers"]],
             "state": self.state(symbol),
             "stats": {name: value for name, value in stats.items() if value is not None},
             "transactTime": format_instant(self.now),
@@ -194,7 +194,7 @@ class Model:
     def lite(self, symbol: str) -> dict[str, Any]:
         f = self.figures(symbol)
         bids, offers, total = f["bids"], f["offers"], sum(t.qty for t in f["mine"])
-        found = {
+        result = {
             "marketSlug": symbol,
             "currentPx": usd(f["current"]),
             "lastTradePx": usd(f["last"]),
@@ -210,10 +210,10 @@ class Model:
             "state": self.state(symbol),
         }
         if bids and offers:
-            found["longQuote"] = usd(offers[0][0])
+            result["longQuote"] = usd(offers[0][0])
             short = f"{float(1 - bids[0][0]):.8f}".rstrip("0").rstrip(".")
-            found["shortQuote"] = {"value": short, "currency": "USD"}
-        return found
+            result["shortQuote"] = {"value": short, "currency": "USD"}
+        return result
 
     def sample(self, symbol: str) -> dict[str, Any] | None:
         """The prices of both sides at the last trade."""
@@ -230,8 +230,8 @@ class Model:
 
     def publish(self, topic: tuple[str, str, bool], payload: Any) -> None:
         for (request_id, kind), sockets in self.topics.get(topic, {}).items():
-            for one in sockets:
-                one.sent.append(frame(request_id, kind, payload))
+            for subscriber in sockets:
+                subscriber.sent.append(frame(request_id, kind, payload))
 
     def changed(self, symbol: str) -> None:
         for kind in ("MARKET_DATA", "MARKET_DATA_LITE"):
@@ -283,40 +283,40 @@ class Model:
 
     # ---- requests
 
-    def subscribe(self, one: Socket, request: dict[str, Any]) -> None:
+    def subscribe(self, socket: Socket, request: dict[str, Any]) -> None:
         request_id, kind = request.get("requestId", ""), request.get("subscriptionType", "")
         kind = str(kind).removeprefix("SUBSCRIPTION_TYPE_")
         slugs = list(dict.fromkeys(request.get("marketSlugs", [])))
-        text = self.refusal(one, request_id, kind, request.get("marketSlugs", []), slugs)
+        text = self.refusal(socket, request_id, kind, request.get("marketSlugs", []), slugs)
         if text:
-            one.sent.append({"requestId": request_id, "error": text})
+            socket.sent.append({"requestId": request_id, "error": text})
             return
         sub = Sub(request_id, kind, slugs, bool(request.get("responsesDebounced")))
-        one.subs[request_id] = sub
+        socket.subs[request_id] = sub
         for topic in sub.topics():
             heads = self.topics.setdefault(topic, {})
-            heads.setdefault((request_id, kind), []).append(one)
+            heads.setdefault((request_id, kind), []).append(socket)
         if kind != "TRADE":
             for slug in slugs or self.active():
                 if self.has_data(slug):
-                    one.sent.append(frame(request_id, kind, self.payload(kind, slug)))
+                    socket.sent.append(frame(request_id, kind, self.payload(kind, slug)))
 
     def refusal(
-        self, one: Socket, request_id: str, kind: str, sent: list[str], slugs: list[str]
+        self, socket: Socket, request_id: str, kind: str, sent: list[str], slugs: list[str]
     ) -> str:
         if not request_id:
             return "requestId is required"
         if kind not in KEYS:
             return "invalid subscriptionType"
-        if request_id in one.subs:
+        if request_id in socket.subs:
             return "requestId is in use"
-        if len(one.subs) >= 10:
+        if len(socket.subs) >= 10:
             return "max subscriptions per connection reached"
         if len(sent) > 100:
             return "at most 100 market slugs per subscription"
         if unknown := [slug for slug in slugs if slug not in SYMBOLS]:
             return f"unknown market: {unknown[0]}"
-        taken = {(sub.type, slug) for sub in one.subs.values() for slug in sub.slugs or [""]}
+        taken = {(sub.type, slug) for sub in socket.subs.values() for slug in sub.slugs or [""]}
         for slug in slugs or [""]:
             if (kind, slug) in taken:
                 return f"already subscribed: {slug}" if slug else "already subscribed"
@@ -327,10 +327,10 @@ class Model:
         rests = [s for s in SYMBOLS if self.levels(s, Side.BUY) or self.levels(s, Side.SELL)]
         return sorted({*rests, *(trade.symbol for trade in self.trades)})
 
-    def leave(self, one: Socket, sub: Sub) -> None:
+    def leave(self, socket: Socket, sub: Sub) -> None:
         for topic in sub.topics():
             heads = self.topics[topic]
-            heads[sub.id, sub.type].remove(one)
+            heads[sub.id, sub.type].remove(socket)
             if not heads[sub.id, sub.type]:
                 del heads[sub.id, sub.type]
             if not heads:
@@ -344,8 +344,8 @@ class Model:
 def money(value: Fraction) -> dict[str, str]:
     """Dollars with at least two decimals."""
     text = f"{float(value):.8f}".rstrip("0")
-    whole, _, rest = text.partition(".")
-    return {"value": f"{whole}.{rest.ljust(2, '0')}", "currency": "USD"}
+    total, _, rest = text.partition(".")
+    return {"value": f"{total}.{rest.ljust(2, '0')}", "currency": "USD"}
 
 
 def level(price: Fraction, qty: Fraction) -> dict[str, Any]:
@@ -363,18 +363,18 @@ class Both:
     def __init__(self, rng: Random, *, samples: bool) -> None:
         self.rng = rng
         self.model = Model(samples=samples)
-        self.seen = 0
+        self.observed = 0
 
     def open(self) -> None:
-        if sum(one.open for one in self.model.sockets) < 2:
+        if sum(item.open for item in self.model.sockets) < 2:
             self.model.sockets.append(Socket(socket(self.model.world, MARKETS)))
 
-    def one(self) -> Socket | None:
-        live = [one for one in self.model.sockets if one.open]
+    def single(self) -> Socket | None:
+        live = [socket for socket in self.model.sockets if socket.open]
         return self.rng.choice(live) if live else None
 
     def subscribe(self) -> None:
-        if (one := self.one()) is None:
+        if (item := self.single()) is None:
             return
         rng = self.rng
         kind = rng.choice((*KEYS, "MARKET_DATA", "MARKET_DATA_LITE"))
@@ -390,29 +390,29 @@ class Both:
             request["responsesDebounced"] = True
         if rng.random() < 0.08:
             del request[rng.choice(("requestId", "subscriptionType"))]
-        one.stream.send(json.dumps({"subscribe": request}).encode())
-        self.model.subscribe(one, request)
+        item.stream.send(json.dumps({"subscribe": request}).encode())
+        self.model.subscribe(item, request)
 
     def unsubscribe(self) -> None:
-        if (one := self.one()) is None:
+        if (item := self.single()) is None:
             return
-        request_id = self.rng.choice((*one.subs, "r99"))
-        one.stream.send(json.dumps({"unsubscribe": {"requestId": request_id}}).encode())
-        sub = one.subs.pop(request_id, None)
+        request_id = self.rng.choice((*item.subs, "r99"))
+        item.stream.send(json.dumps({"unsubscribe": {"requestId": request_id}}).encode())
+        sub = item.subs.pop(request_id, None)
         if sub is None:
-            one.sent.append({"requestId": request_id, "error": "unknown requestId"})
+            item.sent.append({"requestId": request_id, "error": "unknown requestId"})
             return
-        self.model.leave(one, sub)
-        one.sent.append({"requestId": request_id, "unsubscribed": True})
+        self.model.leave(item, sub)
+        item.sent.append({"requestId": request_id, "unsubscribed": True})
 
     def mistake(self) -> None:
-        if (one := self.one()) is None:
+        if (item := self.single()) is None:
             return
         both = {"subscribe": {"requestId": "q"}, "unsubscribe": {"requestId": "q"}}
         request = self.rng.choice(({}, both))
-        one.stream.send(json.dumps(request).encode())
+        item.stream.send(json.dumps(request).encode())
         text = "a frame must hold subscribe or unsubscribe"
-        one.sent.append({"requestId": "q" if request else "", "error": text})
+        item.sent.append({"requestId": "q" if request else "", "error": text})
 
     def order(self) -> None:
         model, rng = self.model, self.rng
@@ -424,14 +424,14 @@ class Both:
         if symbol == "two":
             fields["orderQty"] = str(rng.choice((137, 250, 6)))
         model.world.place(instrument, side, cents, qty, user=rng.randrange(2), **fields)
-        for row in list(model.trading.trades)[self.seen :]:
+        for row in list(model.trading.trades)[self.observed :]:
             price_scale, qty_scale = SCALES[row.symbol]
             taker, maker = row.aggressor.order, row.passive.order
             buys = taker.side is Side.BUY
             names = (taker.account, maker.account) if buys else (maker.account, taker.account)
             price, qty_ = Fraction(row.price, price_scale), Fraction(row.qty, qty_scale)
             model.traded(Trade(row.symbol, price, qty_, model.now, *names, buys))
-            self.seen += 1
+            self.observed += 1
         model.changed(symbol)
 
     def wait(self) -> None:
@@ -439,17 +439,17 @@ class Both:
         self.model.wait(self.model.now + span)
 
     def close(self) -> None:
-        if (one := self.one()) is None:
+        if (item := self.single()) is None:
             return
-        one.stream.close()
-        one.open = False
-        for sub in one.subs.values():
-            self.model.leave(one, sub)
-        one.subs.clear()
+        item.stream.close()
+        item.open = False
+        for sub in item.subs.values():
+            self.model.leave(item, sub)
+        item.subs.clear()
 
     def check(self) -> None:
-        for one in self.model.sockets:
-            assert one.stream.frames == one.sent
+        for subscriber in self.model.sockets:
+            assert subscriber.stream.frames == subscriber.sent
 
 
 READINGS = [
@@ -466,9 +466,9 @@ def test_frames_of_the_markets_socket_are_those_of_the_model(samples: bool, seed
     both = Both(Random(seed), samples=samples)
     both.open()
     for _ in range(60):
-        what = both.rng.choices(
+        kind = both.rng.choices(
             ("open", "subscribe", "unsubscribe", "mistake", "order", "wait", "close"),
             (2, 6, 1.5, 0.3, 6, 3, 0.3),
         )[0]
-        getattr(both, what)()
+        getattr(both, kind)()
         both.check()

@@ -27,10 +27,10 @@ def _maintenance(world: Desk) -> None:
     world.advance("1s")
 
 
-def _call(world: Desk, **given: Any) -> Response:
-    found = given.pop("client", None) or world.trader()
-    return found.request(
-        given.pop("verb", "POST"), given.pop("path", "/v1/trading/orders"), **given
+def _call(world: Desk, **value: Any) -> Response:
+    result = value.pop("client", None) or world.trader()
+    return result.request(
+        value.pop("verb", "POST"), value.pop("path", "/v1/trading/orders"), **value
     )
 
 
@@ -46,9 +46,9 @@ STAGES: list[tuple[str, Prepare | None, dict[str, Any], int]] = [
 
 def explained(world: Desk, answer: Response) -> dict[str, Any]:
     """Why a call was refused, by the id in its answer."""
-    found = explain(world.simulation, answer.reply.request_id)
-    assert found is not None
-    return found
+    result = explain(world.simulation, answer.reply.request_id)
+    assert result is not None
+    return result
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_a_missing_scope_comes_before_a_missing_participant_and_both_before_the_
 @pytest.mark.spec("S7.1-8", "S7.2-2", "S8-2")
 def test_the_rate_limit_comes_before_the_body_is_read(world: Desk) -> None:
     user = world.trader()
-    seen = [user.post("/v1/report/trades/stats", body=b"{not json").status for _ in range(61)]
-    assert seen == [400] * 60 + [429]
+    observed = [user.post("/v1/report/trades/stats", body=b"{not json").status for _ in range(61)]
+    assert observed == [400] * 60 + [429]
     refused = user.post("/v1/report/trades/stats", body=b"{not json")
     assert refused.json()["code"] == 8
     assert (
@@ -123,14 +123,14 @@ def test_every_call_is_journalled_and_logged_refused_ones_too(world: Desk) -> No
 
 
 def test_the_log_tells_what_came_after_an_input_and_nothing_twice(world: Desk) -> None:
-    told: list[int] = []
+    reported: list[int] = []
     start = world.simulation.seq
     for path in ("/v1/whoami", "/v1/users", "/v1/nothing"):
         before = world.simulation.seq
         world.trader().get(path)
-        told += [entry.seq for entry in world.simulation.log.since(before)]
-    assert len(told) >= 3
-    assert told == [row["seq"] for row in world.simulation.requests(since=start)]
+        reported += [entry.seq for entry in world.simulation.log.since(before)]
+    assert len(reported) >= 3
+    assert reported == [row["seq"] for row in world.simulation.requests(since=start)]
 
 
 def test_unknown_fields_are_ignored_and_reported(world: Desk) -> None:

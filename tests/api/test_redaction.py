@@ -164,8 +164,8 @@ def signed(text: str, at: Instant = START, key_id: str = "k1") -> dict[str, str]
 def test_a_signature_covers_the_path_without_its_query(
     house: RedactionContext, text: str, problem: str
 ) -> None:
-    found = api_key(house, "get", "/v1/orders/open", Headers(signed(text)), None)
-    assert (found.key, found.problem) == ("k1", problem)
+    result = api_key(house, "get", "/v1/orders/open", Headers(signed(text)), None)
+    assert (result.key, result.problem) == ("k1", problem)
 
 
 GOOD = signed("GET/v1/x")

@@ -41,5 +41,5 @@ def test_a_handler_that_another_module_imports_counts_once() -> None:
 
 
 def test_every_handler_serves_an_operation_of_the_contract() -> None:
-    known = {operation.name for operation in load_contract().operations}
-    assert handlers().keys() <= known
+    names = {operation.name for operation in load_contract().operations}
+    assert handlers().keys() <= names

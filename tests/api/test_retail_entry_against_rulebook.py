@@ -54,8 +54,8 @@ INTENTS = {
 @pytest.fixture(scope="module")
 def retail() -> RetailWorld:
     """Offers of one step at every tick from the middle up, and bids at every tick below."""
-    made = RetailWorld(UNLIMITED)
-    made.operate(
+    retail_world = RetailWorld(UNLIMITED)
+    retail_world.operate(
         "instrument.create",
         "",
         symbol=NARROW,
@@ -72,9 +72,9 @@ def retail() -> RetailWorld:
                 break
             intent = "ORDER_INTENT_BUY_LONG" if price < MIDDLE else "ORDER_INTENT_BUY_SHORT"
             quantity = float(step)
-            answer = made.order(made.bob, symbol, intent, str(price), quantity)
+            answer = retail_world.order(retail_world.bob, symbol, intent, str(price), quantity)
             assert answer.json()["executions"][0]["type"] == "EXECUTION_TYPE_NEW"
-    return made
+    return retail_world
 
 
 # ---- the rulebook
@@ -161,7 +161,7 @@ def floor(value: Decimal, step: str) -> Decimal:
     return (value / Decimal(step)).to_integral_value(ROUND_DOWN) * Decimal(step)
 
 
-def shown(b: dict[str, Any], now: int) -> dict[str, Any]:
+def view(b: dict[str, Any], now: int) -> dict[str, Any]:
     """Fields of the order that a request asks for, as its preview shows them."""
     tick, _, _, step = TERMS[b["marketSlug"]]
     market = b.get("type") in ("ORDER_TYPE_MARKET", 1)
@@ -173,7 +173,7 @@ def shown(b: dict[str, Any], now: int) -> dict[str, Any]:
         pair = tuple(b[name].split("_")[-1] for name in ("outcomeSide", "action"))
         intent = next(name for name, row in INTENTS.items() if row[:2] == pair)
     outcome, action, side = INTENTS[intent]
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "side": f"ORDER_SIDE_{side}",
         "type": "ORDER_TYPE_MARKET" if market else "ORDER_TYPE_LIMIT",
         "tif": tif,
@@ -190,18 +190,18 @@ def shown(b: dict[str, Any], now: int) -> dict[str, Any]:
         quantity = Decimal(repr(b["quantity"]))
         smallest = "1" if b["marketSlug"] == WHOLE else "0.01"
         units = floor(quantity, step) or floor(quantity, smallest)
-        found["quantity"] = units
+        result["quantity"] = units
         sent = b["price"]["value"]
         price = floor(Decimal(sent), tick)
-        found["price"] = sent if Decimal(sent) == price else two_places(price)
-    return found
+        result["price"] = sent if Decimal(sent) == price else two_places(price)
+    return result
 
 
 def two_places(price: Decimal) -> str:
     """Decimal text with at least two places."""
     text = f"{price.normalize():f}"
-    whole, _, rest = text.partition(".")
-    return f"{whole}.{rest.ljust(2, '0')}"
+    total, _, rest = text.partition(".")
+    return f"{total}.{rest.ljust(2, '0')}"
 
 
 def bound(b: dict[str, Any]) -> Decimal | None:
@@ -215,7 +215,7 @@ def bound(b: dict[str, Any]) -> Decimal | None:
     room = tolerance.get("ticks", 0) * tick
     if not room:
         room = floor(current * tolerance.get("bips", 0) / 10_000, str(unit))
-    if shown(b, 0)["side"] == "ORDER_SIDE_BUY":
+    if view(b, 0)["side"] == "ORDER_SIDE_BUY":
         above: Decimal = (current + room) // tick * tick
         return min(max(above, low), high)
     below: Decimal = math.ceil((current - room) / tick) * tick
@@ -253,15 +253,15 @@ def random_body(rng: Random, now: int) -> dict[str, Any]:
 
 
 def _tolerance(rng: Random) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     if rng.random() < 0.95:
-        found["currentPrice"] = _random_amount(
+        result["currentPrice"] = _random_amount(
             rng, ("0.5", "0.517", "0.02", "0.97", "0.68", "0.333")
         )
     for name, values in (("ticks", (0, 1, 3, 60, -1)), ("bips", (0, 1, 150, 1999, -1))):
         if rng.random() < 0.6:
-            found[name] = rng.choice(values)
-    return found
+            result[name] = rng.choice(values)
+    return result
 
 
 def _random_amount(rng: Random, good: tuple[str, ...] = PRICES) -> dict[str, str]:
@@ -354,7 +354,7 @@ def test_each_request_is_refused_for_its_first_mistake_or_shows_its_order(
             assert answer.json()["message"].startswith(expected[1]), (body, answer)
             continue
         assert answer.status == 200, (body, answer)
-        order, fields = answer.json()["order"], shown(body, now)
+        order, fields = answer.json()["order"], view(body, now)
         order["price"] = (order["price"] or {}).get("value")
         order["quantity"] = Decimal(repr(order["quantity"]))
         assert {name: order[name] for name in fields} == fields, body

@@ -61,9 +61,9 @@ def slugs(retail: RetailWorld, **params: object) -> list[str]:
 
 @pytest.mark.spec("S2.3-1", "S2.3-2", "S3.2-1")
 def test_programs_are_grouped_by_market_and_leave_out_what_is_unset(retail: RetailWorld) -> None:
-    fine, whole = retail.ann.read("/v1/incentives", "programs")
-    assert (whole["marketSlug"], whole["instrumentState"]) == (WHOLE, "INSTRUMENT_STATE_OPEN")
-    early, live = whole["timePeriods"]
+    fine, total = retail.ann.read("/v1/incentives", "programs")
+    assert (total["marketSlug"], total["instrumentState"]) == (WHOLE, "INSTRUMENT_STATE_OPEN")
+    early, live = total["timePeriods"]
     assert (early["status"], live["status"], fine["timePeriods"][0]["status"]) == (
         "closed",
         "pending",
@@ -94,7 +94,7 @@ def test_a_page_counts_markets(retail: RetailWorld) -> None:
 @pytest.mark.reading("documented")
 @pytest.mark.spec("S4.2-2", "S0-4")
 @pytest.mark.parametrize(
-    ("params", "found"),
+    ("params", "result"),
     [
         ({}, [FINE, WHOLE]),
         ({"order_direction": "asc"}, [WHOLE, FINE]),
@@ -118,9 +118,9 @@ def test_a_page_counts_markets(retail: RetailWorld) -> None:
     ],
 )
 def test_programs_are_filtered_by_snake_case_parameters(
-    retail: RetailWorld, params: dict[str, object], found: list[str]
+    retail: RetailWorld, params: dict[str, object], result: list[str]
 ) -> None:
-    assert slugs(retail, **params) == found
+    assert slugs(retail, **params) == result
 
 
 @pytest.mark.parametrize(("direction", "sign"), [("desc", -1), ("asc", 1)])
@@ -138,10 +138,10 @@ def test_programs_can_be_sorted_by_the_start_of_their_events(
         )
     assert len(set(starts.values())) > 4
     params = {"order_by": "event_start_time", "order_direction": direction}
-    found = retail.ann.read("/v1/incentives", "programs", **params)
-    told = {row["marketSlug"]: row["eventStartTime"] for row in found}
-    assert told == starts
-    assert list(told.values()) == sorted(starts.values())[::sign]
+    result = retail.ann.read("/v1/incentives", "programs", **params)
+    reported = {row["marketSlug"]: row["eventStartTime"] for row in result}
+    assert reported == starts
+    assert list(reported.values()) == sorted(starts.values())[::sign]
 
 
 @pytest.mark.parametrize(
@@ -216,14 +216,14 @@ def test_what_is_paid_pending_and_skipped_of_a_day_is_one_entry(retail: RetailWo
 
     def rows(**params: str) -> list[tuple[str, float, str]]:
         retail.advance("1s")  # five calls a second
-        found = retail.ann.read("/v1/incentives/earnings", "rewards", **params)
-        return [(row["marketSlug"], row["reward"], row["status"]) for row in found]
+        result = retail.ann.read("/v1/incentives/earnings", "rewards", **params)
+        return [(row["marketSlug"], row["reward"], row["status"]) for row in result]
 
-    whole = [(FINE, 48, "SKIPPED"), (WHOLE, 3, "PENDING"), (WHOLE, 8, "PAID")]
-    assert rows() == whole
-    assert rows(program_type="volumeProgram") == whole[2:]
-    assert rows(market_slug=FINE) == whole[:1]
-    assert rows(start_date="2026-09-08") == rows(end_date="2026-09-08") == whole
+    total = [(FINE, 48, "SKIPPED"), (WHOLE, 3, "PENDING"), (WHOLE, 8, "PAID")]
+    assert rows() == total
+    assert rows(program_type="volumeProgram") == total[2:]
+    assert rows(market_slug=FINE) == total[:1]
+    assert rows(start_date="2026-09-08") == rows(end_date="2026-09-08") == total
     assert rows(start_date="2026-09-09") == rows(end_date="2026-09-07") == []
     wrong = {"start_date": "2026-09-08", "end_date": "2026-09-07"}
     assert retail.ann.get("/v1/incentives/earnings", params=wrong).status == 400

@@ -141,17 +141,17 @@ def test_the_last_price_sample_is_served_until_its_date(
         "",
         {"symbol": WHOLE, "state": "OPEN", "start": "2026-06-01", "expiration": "2026-10-01"},
     )
-    for who, side in (("maker", "buy"), ("taker", "sell")):
+    for caller, side in (("maker", "buy"), ("taker", "sell")):
         sim.control(
             "order.place",
             "",
-            {"as": who, "symbol": WHOLE, "side": side, "price": "0.40", "qty": "1"},
+            {"as": caller, "symbol": WHOLE, "side": side, "price": "0.40", "qty": "1"},
         )
     for path in ("book", "bbo"):
-        shown = world.gateway.read(f"/v1/markets/{WHOLE}/{path}", "marketData")
-        assert ("lastPriceSample" in shown) is served
+        displayed = world.gateway.read(f"/v1/markets/{WHOLE}/{path}", "marketData")
+        assert ("lastPriceSample" in displayed) is served
         if served:
             assert (
-                shown["lastPriceSample"]["longPrice"],
-                shown["lastPriceSample"]["shortPrice"],
+                displayed["lastPriceSample"]["longPrice"],
+                displayed["lastPriceSample"]["shortPrice"],
             ) == (usd("0.4000"), usd("0.6000"))

@@ -34,9 +34,9 @@ FINE = Instrument(
 @given(wide(0, 10**12, 10, 1000, 10**6, 2**53 // 10**4), st.sampled_from([1, 4, 10, 100, 1000]))
 def test_a_quantity_survives_the_way_out_and_back(units: int, scale: int) -> None:
     instrument = Instrument(symbol="x", qty_scale=scale)
-    shown = write_double(number(units, scale))
-    assert Decimal(shown) == Decimal(units) / scale
-    assert read_quantity(float(shown), instrument) == units
+    displayed = write_double(number(units, scale))
+    assert Decimal(displayed) == Decimal(units) / scale
+    assert read_quantity(float(displayed), instrument) == units
 
 
 @given(
@@ -57,23 +57,25 @@ def test_decimal_text_is_exact_and_the_shortest_with_its_least_places(
 
 
 @pytest.mark.parametrize(
-    ("given", "units"),
+    ("value", "units"),
     [(19.99, 1999), (0.29, 29), (1.005, 100), (0.015, 1), (0.1 + 0.2, 30), (10, 1000), (1e-3, 0)],
 )
-def test_json_numbers_are_read_as_the_decimals_they_show(given: float, units: int) -> None:
-    assert read_quantity(given, FINE) == units
+def test_json_numbers_are_read_as_the_decimals_they_show(value: float, units: int) -> None:
+    assert read_quantity(value, FINE) == units
 
 
 def test_quantities_are_cut_to_whole_contracts_where_the_minimum_is_one() -> None:
-    whole = Instrument(symbol="x", qty_scale=100, min_qty=100)
-    assert read_quantity(2.75, whole) == 200
-    assert read_quantity(0.5, whole) == 50  # below the minimum: the exchange refuses it as such
+    instrument = Instrument(symbol="x", qty_scale=100, min_qty=100)
+    assert read_quantity(2.75, instrument) == 200
+    assert (
+        read_quantity(0.5, instrument) == 50
+    )  # below the minimum: the exchange refuses it as such
 
 
-@pytest.mark.parametrize("given", [-1.0, float("nan"), float("inf"), 1e18])
-def test_impossible_quantities_are_refused(given: float) -> None:
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), 1e18])
+def test_impossible_quantities_are_refused(value: float) -> None:
     with pytest.raises(InvalidRequest):
-        read_quantity(given, FINE)
+        read_quantity(value, FINE)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,7 @@ def test_amounts_that_are_no_dollars_are_refused(amount: Amount) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "scale", "shown"),
+    ("value", "scale", "displayed"),
     [
         (0, 1, "0"),
         (7, 1, "7"),
@@ -119,17 +121,19 @@ def test_amounts_that_are_no_dollars_are_refused(amount: Amount) -> None:
     ],
 )
 def test_sums_of_a_side_are_cut_to_two_significant_figures(
-    value: int, scale: int, shown: str
+    value: int, scale: int, displayed: str
 ) -> None:
-    assert two_figures(value, scale) == shown
+    assert two_figures(value, scale) == displayed
 
 
 @pytest.mark.parametrize(
-    ("value", "scale", "shown"),
+    ("value", "scale", "displayed"),
     [(125, 100, 1), (225, 100, 2), (15, 10, 2), (196, 10, 20), (1, 100, 0), (-19, 10, -2)],
 )
-def test_deprecated_integers_are_rounded_to_the_nearest(value: int, scale: int, shown: int) -> None:
-    assert nearest(value, scale) == shown
+def test_deprecated_integers_are_rounded_to_the_nearest(
+    value: int, scale: int, displayed: int
+) -> None:
+    assert nearest(value, scale) == displayed
 
 
 def test_books_write_four_decimals_and_orders_at_least_two() -> None:

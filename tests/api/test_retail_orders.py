@@ -118,8 +118,8 @@ def test_an_order_is_described_as_its_event_its_market_and_the_side_that_it_take
     retail: RetailWorld, outcome: str
 ) -> None:
     """In a game, a market without teams, and one that was made by hand."""
-    found = retail.gateway.read("/v1/events", live="true", limit=1)
-    game = next(one["slug"] for one in found["events"][0]["markets"] if one["active"])
+    result = retail.gateway.read("/v1/events", live="true", limit=1)
+    game = next(item["slug"] for item in result["events"][0]["markets"] if item["active"])
     decision = retail.gateway.read("/v1/events/slug/fed-decision-september-2026", "event")
     teams = []
     for slug in (game, decision["markets"][0]["slug"], WHOLE):
@@ -127,15 +127,26 @@ def test_an_order_is_described_as_its_event_its_market_and_the_side_that_it_take
         body |= {"type": "ORDER_TYPE_LIMIT", "price": usd("0.50"), "quantity": 1}
         preview = retail.ann.send("/v1/order/preview", {"request": body}, "order")
         market = retail.gateway.read(f"/v1/market/slug/{slug}", "market")
-        told = preview["marketMetadata"]
-        event = retail.gateway.read(f"/v1/events/slug/{told['eventSlug']}", "event")
-        assert slug in [one["slug"] for one in event["markets"]]
-        assert (told["slug"], told["outcome"], told["icon"]) == (slug, outcome, market["image"])
-        assert (told["title"], told["eventId"]) == (event["title"], str(event["id"]))
-        assert told["subject"]["name"] == (market["titleShort"] or market["title"]) != ""
-        (side,) = (one for one in market["marketSides"] if one["long"] is (outcome == "Yes"))
-        teams.append(told.get("team"))
-        assert (told.get("team"), told.get("teamId")) == (
+        market_metadata = preview["marketMetadata"]
+        event = retail.gateway.read(f"/v1/events/slug/{market_metadata['eventSlug']}", "event")
+        assert slug in [item["slug"] for item in event["markets"]]
+        assert (market_metadata["slug"], market_metadata["outcome"], market_metadata["icon"]) == (
+            slug,
+            outcome,
+            market["image"],
+        )
+        assert (market_metadata["title"], market_metadata["eventId"]) == (
+            event["title"],
+            str(event["id"]),
+        )
+        assert market_metadata["subject"]["name"] == (market["titleShort"] or market["title"]) != ""
+        (side,) = (
+            market_side
+            for market_side in market["marketSides"]
+            if market_side["long"] is (outcome == "Yes")
+        )
+        teams.append(market_metadata.get("team"))
+        assert (market_metadata.get("team"), market_metadata.get("teamId")) == (
             side.get("team"),
             side["teamId"] if side.get("team") else None,
         )
@@ -222,11 +233,13 @@ def test_what_trades_at_once_ends_filled(retail: RetailWorld, tif: str, left: li
 
 
 @pytest.mark.parametrize(
-    ("tif", "told"), [(IOC, ["NEW", "PARTIAL_FILL", "EXPIRED"]), (FOK, ["NEW", "EXPIRED"])]
+    ("tif", "reported"), [(IOC, ["NEW", "PARTIAL_FILL", "EXPIRED"]), (FOK, ["NEW", "EXPIRED"])]
 )
-def test_what_cannot_trade_at_once_expires(retail: RetailWorld, tif: str, told: list[str]) -> None:
+def test_what_cannot_trade_at_once_expires(
+    retail: RetailWorld, tif: str, reported: list[str]
+) -> None:
     retail.order(retail.bob, intent=SELL_YES, price="0.50", quantity=4)
-    assert types(retail.order(retail.ann, price="0.50", quantity=10, tif=tif)) == told
+    assert types(retail.order(retail.ann, price="0.50", quantity=10, tif=tif)) == reported
 
 
 def test_post_only_and_own_crossing_orders_are_rejected(retail: RetailWorld) -> None:
@@ -275,11 +288,13 @@ def test_slippage_is_counted_in_whole_ticks_from_the_price_that_the_client_saw(
     buys = intent == BUY_YES
     for level in levels:
         retail.order(retail.bob, symbol, SELL_YES if buys else BUY_YES, str(level), 1)
-    seen = current // Decimal("0.001" if symbol == FINE else "0.01")
-    seen *= Decimal("0.001" if symbol == FINE else "0.01")
-    span = tick * room["ticks"] if "ticks" in room else seen * room["bips"] / 10_000
+    observed = current // Decimal("0.001" if symbol == FINE else "0.01")
+    observed *= Decimal("0.001" if symbol == FINE else "0.01")
+    span = tick * room["ticks"] if "ticks" in room else observed * room["bips"] / 10_000
     reached = [
-        level for level in levels if (level <= seen + span if buys else level >= seen - span)
+        level
+        for level in levels
+        if (level <= observed + span if buys else level >= observed - span)
     ]
     tolerance = {"currentPrice": usd(str(current)), **room}
     answer = retail.order(
@@ -354,12 +369,12 @@ def test_a_good_till_date_order_expires_when_its_time_comes(
 @pytest.mark.spec("S4.2-4", "S0-3")
 def test_open_orders_are_the_callers_own_and_can_be_narrowed(retail: RetailWorld) -> None:
     mine = [retail.order(retail.ann, symbol, price="0.40").json()["id"] for symbol in (WHOLE, FINE)]
-    theirs = retail.order(retail.bob, price="0.40").json()["id"]
+    reference = retail.order(retail.bob, price="0.40").json()["id"]
     assert [order["id"] for order in retail.ann.read("/v1/orders/open", "orders")] == mine
     assert [
         order["id"] for order in retail.ann.read("/v1/orders/open", "orders", slugs=[FINE])
     ] == mine[1:]
-    assert retail.ann.get(f"/v1/order/{theirs}").status == 404
+    assert retail.ann.get(f"/v1/order/{reference}").status == 404
 
 
 @pytest.mark.spec("S4.2-11")
@@ -425,14 +440,14 @@ def test_a_cancel_takes_the_order_out_once(retail: RetailWorld) -> None:
 
 
 def test_cancel_all_narrows_by_slug_and_names_what_it_asked_for(retail: RetailWorld) -> None:
-    whole, fine = (
+    total, fine = (
         retail.order(retail.ann, symbol, price="0.40").json()["id"] for symbol in (WHOLE, FINE)
     )
     other = retail.order(retail.bob, price="0.40").json()["id"]
     assert retail.ann.send("/v1/orders/open/cancel", {"slugs": [FINE]}) == {
         "canceledOrderIds": [fine]
     }
-    assert retail.ann.send("/v1/orders/open/cancel", {}) == {"canceledOrderIds": [whole]}
+    assert retail.ann.send("/v1/orders/open/cancel", {}) == {"canceledOrderIds": [total]}
     assert [order["id"] for order in retail.bob.read("/v1/orders/open", "orders")] == [other]
 
 
@@ -462,8 +477,8 @@ def test_batches_create_modify_and_cancel_up_to_twenty(retail: RetailWorld) -> N
     ]
     assert retail.ann.read(f"/v1/order/{ids[1]}", "order", "state") == "ORDER_STATE_REJECTED"
     changes = [
-        {"orderId": one, "marketSlug": WHOLE, "quantity": 3}
-        for one in (ids[0], "NOSUCHORDER1", ids[1])
+        {"orderId": item, "marketSlug": WHOLE, "quantity": 3}
+        for item in (ids[0], "NOSUCHORDER1", ids[1])
     ]
     assert retail.ann.send("/v1/orders/batched/modify", {"orders": changes}) == {
         "modifiedOrderIds": [ids[0], "NOSUCHORDER1", ids[1]]
@@ -471,7 +486,7 @@ def test_batches_create_modify_and_cancel_up_to_twenty(retail: RetailWorld) -> N
     assert {
         order["id"]: order["quantity"] for order in retail.ann.read("/v1/orders/open", "orders")
     } == {ids[0]: 3, ids[2]: 1}
-    ends = [{"orderId": one, "marketSlug": WHOLE} for one in (ids[2], "NOSUCHORDER1")]
+    ends = [{"orderId": item, "marketSlug": WHOLE} for item in (ids[2], "NOSUCHORDER1")]
     assert retail.ann.send("/v1/orders/batched/cancel", {"orders": ends}) == {
         "canceledOrderIds": [ids[2], "NOSUCHORDER1"]
     }

@@ -42,13 +42,13 @@ def test_positions_are_a_map_with_exact_decimals_beside_rounded_integers(
         usd("10.0940"),
     )
     assert (mine["avgPx"], mine["costPerShare"], mine["expired"]) == (usd("0.5000"), None, False)
-    theirs = retail.bob.read("/v1/portfolio/positions", "positions")[FINE]
-    assert (theirs["netPosition"], theirs["netPositionDecimal"], theirs["qtySoldDecimal"]) == (
-        "-20",
-        "-19.6000",
-        "19.6000",
-    )
-    assert theirs["positionId"].endswith(f":SHORT:{FINE}")
+    reference = retail.bob.read("/v1/portfolio/positions", "positions")[FINE]
+    assert (
+        reference["netPosition"],
+        reference["netPositionDecimal"],
+        reference["qtySoldDecimal"],
+    ) == ("-20", "-19.6000", "19.6000")
+    assert reference["positionId"].endswith(f":SHORT:{FINE}")
 
 
 def test_working_orders_on_the_closing_side_are_not_available(retail: RetailWorld) -> None:
@@ -132,14 +132,14 @@ def test_a_resolution_names_the_side_that_was_paid_and_what_each_side_made(
 ) -> None:
     trade(retail, 10, "0.60")
     retail.operate("instrument.settle", FINE, price=price)
-    for client, net, made in ((retail.ann, "10.0000", ann), (retail.bob, "-10.0000", bob)):
+    for client, net, created in ((retail.ann, "10.0000", ann), (retail.bob, "-10.0000", bob)):
         (activity,) = client.read(
             "/v1/portfolio/activities", "activities", types="ACTIVITY_TYPE_POSITION_RESOLUTION"
         )
         resolution = activity["positionResolution"]
         assert resolution["side"] == f"POSITION_RESOLUTION_SIDE_{side}"
         assert resolution["beforePosition"]["netPositionDecimal"] == net
-        assert float(resolution["afterPosition"]["realized"]["value"]) == made
+        assert float(resolution["afterPosition"]["realized"]["value"]) == created
 
 
 def test_a_trade_says_what_it_added_to_the_cost_or_took_from_it_and_made(
@@ -152,13 +152,13 @@ def test_a_trade_says_what_it_added_to_the_cost_or_took_from_it_and_made(
         (retail.ann, [True, False], [0, 0.6]),
         (retail.bob, [False, True], [0, -0.6]),
     ):
-        found = client.read(
+        result = client.read(
             "/v1/portfolio/activities",
             "activities",
             types="ACTIVITY_TYPE_TRADE",
             sort_order="SORT_ORDER_ASCENDING",
         )
-        rows = [one["trade"] for one in found]
+        rows = [item["trade"] for item in result]
         assert [row["isAggressor"] for row in rows] == took
         assert [float(row["realizedPnl"]["value"]) for row in rows] == gains
         assert [float(row["costBasis"]["value"]) for row in rows] == [6, 2.4]
@@ -173,8 +173,8 @@ def test_an_order_of_the_exchange_is_told_as_one_on_the_yes_side(
     retail.operate("order.place", "", **body)
     retail.order(retail.ann, WHOLE, intent, price="0.40", quantity=1)
     (activity, *_) = retail.ann.read("/v1/portfolio/activities", "activities")
-    told = activity["trade"]["passive"]
-    assert (told["intent"], told["outcomeSide"], told["action"]) == (
+    passive = activity["trade"]["passive"]
+    assert (passive["intent"], passive["outcomeSide"], passive["action"]) == (
         f"ORDER_INTENT_{side.upper()}_LONG",
         "OUTCOME_SIDE_YES",
         f"ORDER_ACTION_{side.upper()}",
@@ -185,10 +185,10 @@ def test_a_page_of_activities_has_a_hundred_rows_at_most_and_where_nothing_is_as
     retail: RetailWorld,
 ) -> None:
     def page(**params: int) -> tuple[int, bool]:
-        found = retail.ann.read(
+        result = retail.ann.read(
             "/v1/portfolio/activities", **{"types": "ACTIVITY_TYPE_ACCOUNT_DEPOSIT", **params}
         )
-        return len(found["activities"]), found["eof"]
+        return len(result["activities"]), result["eof"]
 
     def fund(times: int) -> None:
         for _ in range(times):
@@ -210,10 +210,10 @@ def test_activities_can_be_filtered_by_snake_case_parameters_only(retail: Retail
     trade(retail, 1, symbol=WHOLE)
 
     def slugs(**params: object) -> list[str]:
-        found = retail.ann.read(
+        result = retail.ann.read(
             "/v1/portfolio/activities", "activities", **{"types": "ACTIVITY_TYPE_TRADE", **params}
         )
-        return [activity["trade"]["marketSlug"] for activity in found]
+        return [activity["trade"]["marketSlug"] for activity in result]
 
     assert slugs() == [WHOLE, FINE]
     assert slugs(market_slug=FINE) == [FINE]
@@ -231,7 +231,7 @@ def test_pages_of_activities_join_to_the_whole_while_new_ones_arrive(
     for _ in range(4):
         trade(retail, 1)
         retail.advance("10s")
-    whole = retail.ann.read("/v1/portfolio/activities", "activities", sort_order=order)
+    total = retail.ann.read("/v1/portfolio/activities", "activities", sort_order=order)
     pages, cursor = [], ""
     while True:
         page = retail.ann.read(
@@ -244,9 +244,9 @@ def test_pages_of_activities_join_to_the_whole_while_new_ones_arrive(
             break
         if order.endswith("DESCENDING"):
             trade(retail, 1)
-    for activity in (*pages, *whole):
+    for activity in (*pages, *total):
         activity.get("trade", {}).pop("market", None)  # as it is now, so trading changes it
-    assert pages == whole
+    assert pages == total
     assert cursor == ""
     assert retail.ann.get("/v1/portfolio/activities", params={"cursor": "AAAA"}).status == 400
 
@@ -265,19 +265,19 @@ def test_a_feed_that_was_read_shows_after_a_restore_what_happens_instead(
 
     def feed(*deeds: Callable[[], None]) -> list[str]:
         """The types of activities after some deeds, oldest first."""
-        for deed in deeds:
+        for move in deeds:
             retail.advance("1s")
-            deed()
+            move()
         params = {"sort_order": "SORT_ORDER_ASCENDING"}
-        found = retail.ann.read("/v1/portfolio/activities", "activities", **params)
-        return [one["type"].removeprefix("ACTIVITY_TYPE_") for one in found]
+        result = retail.ann.read("/v1/portfolio/activities", "activities", **params)
+        return [item["type"].removeprefix("ACTIVITY_TYPE_") for item in result]
 
     trade(retail, 10)
     before = feed()
     retail.simulation.snapshot("held")
-    told = {settle: "POSITION_RESOLUTION", buy: "TRADE", fund: "ACCOUNT_DEPOSIT"}
+    reported = {settle: "POSITION_RESOLUTION", buy: "TRADE", fund: "ACCOUNT_DEPOSIT"}
     for deeds in ((settle, buy, fund), (fund, fund, buy, settle), (), (buy, settle, fund, fund)):
-        assert feed(*deeds) == [*before, *(told[deed] for deed in deeds)]
+        assert feed(*deeds) == [*before, *(reported[move] for move in deeds)]
         retail.deliver(retail.simulation.restore("held"))
 
 

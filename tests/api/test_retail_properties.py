@@ -29,8 +29,8 @@ QUARTER, FORTIETH = "aec-test-quarter", "aec-test-fortieth"
 
 
 def world() -> RetailWorld:
-    found = RetailWorld(UNLIMITED)
-    found.operate(
+    retail_world = RetailWorld(UNLIMITED)
+    retail_world.operate(
         "instrument.create",
         "",
         symbol=QUARTER,
@@ -40,7 +40,7 @@ def world() -> RetailWorld:
         minimum_trade_qty=10,
     )
     # a scale that is no power of ten, as hundreds of markets of the default world have
-    found.operate(
+    retail_world.operate(
         "instrument.create",
         "",
         symbol=FORTIETH,
@@ -49,7 +49,7 @@ def world() -> RetailWorld:
         price_scale=400,
         fractional_qty_scale=40,
     )
-    return found
+    return retail_world
 
 
 # ---- activities
@@ -73,24 +73,28 @@ deeds = st.lists(
 )
 
 
-def do(retail: RetailWorld, deed: tuple[Any, ...]) -> None:
-    match deed:
-        case ("order", who, symbol, intent, cents, quantity):
+def do(retail: RetailWorld, move: tuple[Any, ...]) -> None:
+    match move:
+        case ("order", customer, symbol, intent, cents, quantity):
             retail.order(
-                (retail.ann, retail.bob)[who], symbol, intent, price=f"0.{cents}", quantity=quantity
+                (retail.ann, retail.bob)[customer],
+                symbol,
+                intent,
+                price=f"0.{cents}",
+                quantity=quantity,
             )
         case ("settle", symbol, price):
             if not retail.trading.settlements.final(symbol):
                 retail.operate("instrument.settle", symbol, price=price)
-        case ("fund", who, amount):
-            retail.operate("account.fund", retail.keys[who].account, amount=amount)
+        case ("fund", customer, amount):
+            retail.operate("account.fund", retail.keys[customer].account, amount=amount)
         case ("wait", span):
             retail.advance(span)
 
 
 def walked(client: Any, order: str, limit: int, **more: Any) -> list[dict[str, Any]]:
     """The whole feed in pages; every page but the last is full and says that there is more."""
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     cursor = ""
     while True:
         params = {
@@ -100,10 +104,10 @@ def walked(client: Any, order: str, limit: int, **more: Any) -> list[dict[str, A
             **more,
         }
         page = client.read("/v1/portfolio/activities", **params)
-        found += page["activities"]
+        results += page["activities"]
         assert page["eof"] is (page["nextCursor"] == "")
         if page["eof"]:
-            return found
+            return results
         assert len(page["activities"]) == limit
         cursor = page["nextCursor"]
 
@@ -126,10 +130,10 @@ def test_a_feed_that_is_narrowed_holds_what_the_whole_one_does_from_start_to_bef
     done: list[tuple[Any, ...]], first: int, last: int, types: set[str], limit: int
 ) -> None:
     retail = world()
-    for deed in done:
-        do(retail, deed)
-    whole = walked(retail.ann, "DESCENDING", 100)
-    moments = sorted({instant_of(one) for one in whole}) or [retail.now]
+    for move in done:
+        do(retail, move)
+    total = walked(retail.ann, "DESCENDING", 100)
+    moments = sorted({instant_of(item) for item in total}) or [retail.now]
     start, end = moments[first % len(moments)], moments[last % len(moments)]
     names = {f"ACTIVITY_TYPE_{name}" for name in types}
     narrow: dict[str, Any] = {
@@ -137,13 +141,13 @@ def test_a_feed_that_is_narrowed_holds_what_the_whole_one_does_from_start_to_bef
         "end_time": format_instant(end),
         "types": sorted(names),
     }
-    wanted = [
-        one
-        for one in whole
-        if start <= instant_of(one) < end and (not names or one["type"] in names)
+    expected = [
+        item
+        for item in total
+        if start <= instant_of(item) < end and (not names or item["type"] in names)
     ]
-    assert walked(retail.ann, "DESCENDING", limit, **narrow) == wanted
-    assert walked(retail.ann, "ASCENDING", limit, **narrow) == wanted[::-1]
+    assert walked(retail.ann, "DESCENDING", limit, **narrow) == expected
+    assert walked(retail.ann, "ASCENDING", limit, **narrow) == expected[::-1]
 
 
 @pytest.mark.spec("S4.2-6", "S2.8-4", "S2.8-5")
@@ -153,51 +157,53 @@ def test_every_fill_settlement_and_transfer_is_told_exactly_once_and_pages_tile(
     done: list[tuple[Any, ...]], limit: int
 ) -> None:
     retail = world()
-    for deed in done:
-        do(retail, deed)
+    for move in done:
+        do(retail, move)
     trading = retail.trading
     for client, key in zip((retail.ann, retail.bob), retail.keys, strict=False):
-        whole = walked(client, "DESCENDING", 100)
-        assert walked(client, "DESCENDING", limit) == whole
-        assert walked(client, "ASCENDING", limit) == whole[::-1]
+        total = walked(client, "DESCENDING", 100)
+        assert walked(client, "DESCENDING", limit) == total
+        assert walked(client, "ASCENDING", limit) == total[::-1]
         mine = [
             trade
             for trade in trading.trades
             if key.account in (trade.aggressor.order.account, trade.passive.order.account)
         ]
-        told = [one["trade"] for one in whole if "trade" in one]
-        assert sorted(one["id"] for one in told) == sorted(trade.id for trade in mine)
+        reported = [item["trade"] for item in total if "trade" in item]
+        assert sorted(item["id"] for item in reported) == sorted(trade.id for trade in mine)
         bought = sum(trade.qty for trade in mine if trade.symbol == FINE)
         assert sum(
-            Fraction(one["qtyDecimal"]) for one in told if one["marketSlug"] == FINE
+            Fraction(item["qtyDecimal"]) for item in reported if item["marketSlug"] == FINE
         ) == Fraction(bought, 100)
         resolved = [
             row.symbol for row in trading.positions.rows(key.account) if row.settlement is not None
         ]
         assert sorted(
-            one["positionResolution"]["marketSlug"] for one in whole if "positionResolution" in one
+            item["positionResolution"]["marketSlug"]
+            for item in total
+            if "positionResolution" in item
         ) == sorted(resolved)
         moved = [
-            one["accountBalanceChange"]["amount"]["value"]
-            for one in whole
-            if "accountBalanceChange" in one
+            item["accountBalanceChange"]["amount"]["value"]
+            for item in total
+            if "accountBalanceChange" in item
         ]
         funded = [
-            deed[2]
-            for deed in done
-            if deed[0] == "fund" and retail.keys[deed[1]].account == key.account
+            action[2]
+            for action in done
+            if action[0] == "fund" and retail.keys[action[1]].account == key.account
         ]
         assert [Fraction(value) for value in moved[::-1]][-len(funded) or len(moved) :] == [
             Fraction(value) for value in funded
         ]
-        assert all(len(one) == 2 for one in whole)  # the type, and the payload that fits it
+        assert all(len(item) == 2 for item in total)  # the type, and the payload that fits it
         for name in (FINE, WHOLE):
             narrowed = walked(client, "DESCENDING", limit, market_slug=name)
             assert narrowed == [
-                one
-                for one in whole
-                if "accountBalanceChange" in one  # of no market, and so of each
-                or (one.get("trade") or one["positionResolution"])["marketSlug"] == name
+                item
+                for item in total
+                if "accountBalanceChange" in item  # of no market, and so of each
+                or (item.get("trade") or item["positionResolution"])["marketSlug"] == name
             ]
 
 
@@ -238,13 +244,13 @@ def test_what_retail_cuts_down_is_what_the_exchange_has_in_its_scales(
     assert order["state"] == "ORDER_STATE_NEW"
     side = "bids" if intent in (BUY_YES, SELL_NO) else "offers"
     assert order["side"] == ("ORDER_SIDE_BUY" if side == "bids" else "ORDER_SIDE_SELL")
-    (theirs,) = exchange_book(retail, symbol)[side]
+    (reference,) = exchange_book(retail, symbol)[side]
     assert (
-        Fraction(int(theirs["px"]), terms.price_scale),
-        Fraction(int(theirs["qty"]), terms.qty_scale),
+        Fraction(int(reference["px"]), terms.price_scale),
+        Fraction(int(reference["qty"]), terms.qty_scale),
     ) == (cut_price, cut_quantity)
-    (ours,) = retail.gateway.read(f"/v1/markets/{symbol}/book", "marketData")[side]
-    assert (Fraction(ours["px"]["value"]), Fraction(ours["qty"])) == (cut_price, cut_quantity)
+    (actual,) = retail.gateway.read(f"/v1/markets/{symbol}/book", "marketData")[side]
+    assert (Fraction(actual["px"]["value"]), Fraction(actual["qty"])) == (cut_price, cut_quantity)
     assert retail.ann.send(f"/v1/order/{answer['id']}/cancel", {"marketSlug": symbol}) == {}
 
 
@@ -254,9 +260,9 @@ def test_what_retail_cuts_down_is_what_the_exchange_has_in_its_scales(
 def test_a_state_has_one_name_on_every_host(state: InstrumentState) -> None:
     connection = world()
     symbol = next(
-        one.symbol
-        for one in connection.core.instruments
-        if connection.trading.state(one.symbol) is state
+        instrument.symbol
+        for instrument in connection.core.instruments
+        if connection.trading.state(instrument.symbol) is state
     )
     book = connection.gateway.get(f"/v1/markets/{symbol}/book")
     assert (
@@ -284,16 +290,16 @@ def traded(done: list[tuple[int, int, int]]) -> tuple[RetailWorld, list[tuple[in
     (unix seconds), cents, contracts.
     """
     retail = world()
-    told = []
+    reported = []
     for wait, cents, quantity in done:
         retail.advance(f"{wait}s")
         retail.place_as("maker", WHOLE, "sell", f"0.{cents}", quantity)
         retail.place_as("taker", WHOLE, "buy", f"0.{cents}", quantity)
-        told.append((retail.now // 10**9, cents, quantity))
-    return retail, told
+        reported.append((retail.now // 10**9, cents, quantity))
+    return retail, reported
 
 
-def shown(at: int) -> str:
+def view(at: int) -> str:
     return format_instant(at * 10**9)
 
 
@@ -303,12 +309,12 @@ def shown(at: int) -> str:
 def test_bars_partition_the_window_and_add_up_to_it(
     done: list[tuple[int, int, int]], bars: int, before: int, after: int
 ) -> None:
-    retail, told = traded(done)
-    start, end = told[0][0] - before, told[-1][0] + after
+    retail, reported = traded(done)
+    start, end = reported[0][0] - before, reported[-1][0] + after
     user = retail.exchange(firm(retail.simulation))
     answer = user.send(
         "/v1/report/trades/stats",
-        {"symbol": WHOLE, "startTime": shown(start), "endTime": shown(end), "bars": bars},
+        {"symbol": WHOLE, "startTime": view(start), "endTime": view(end), "bars": bars},
     )
     stats, parts = answer["stats"], answer["bars"]
     assert (len(parts), len(answer["barStartTime"]), len(answer["barEndTime"])) == (
@@ -316,13 +322,13 @@ def test_bars_partition_the_window_and_add_up_to_it(
         bars,
         bars,
     )
-    assert answer["barStartTime"][0] == shown(start)
-    assert answer["barEndTime"] == [*answer["barStartTime"][1:], shown(end)]
+    assert answer["barStartTime"][0] == view(start)
+    assert answer["barEndTime"] == [*answer["barStartTime"][1:], view(end)]
     for name in ("totalTradeCount", "volume", "notional"):
         assert sum(int(part[name]) for part in parts) == int(stats[name])
-    assert int(stats["totalTradeCount"]) == len(told)
-    assert int(stats["volume"]) == sum(quantity for _, _, quantity in told)
-    assert [int(stats[name]) for name in ("first", "last")] == [told[0][1], told[-1][1]]
+    assert int(stats["totalTradeCount"]) == len(reported)
+    assert int(stats["volume"]) == sum(quantity for _, _, quantity in reported)
+    assert [int(stats[name]) for name in ("first", "last")] == [reported[0][1], reported[-1][1]]
     busy = [part for part in parts if part["totalTradeCount"] != "0"]
     assert int(stats["high"]) == max(int(part["high"]) for part in busy)
     assert int(stats["low"]) == min(int(part["low"]) for part in busy)
@@ -331,9 +337,9 @@ def test_bars_partition_the_window_and_add_up_to_it(
         low, high = (
             Fraction(start) + Fraction(edge * (end - start), bars) for edge in (begin, until)
         )
-        inside = [cents for at, cents, _ in told if low <= at < high]
+        inside = [cents for at, cents, _ in reported if low <= at < high]
         # edges are whole nanoseconds
-        if all(abs(at - edge) > 1 for at, _, _ in told for edge in (low, high)):
+        if all(abs(at - edge) > 1 for at, _, _ in reported for edge in (low, high)):
             assert [int(part["first"]), int(part["last"])] == (
                 [inside[0], inside[-1]] if inside else [0, 0]
             )
@@ -344,8 +350,8 @@ def test_bars_partition_the_window_and_add_up_to_it(
 def test_points_of_a_market_are_even_and_show_the_last_trade_before_them(
     done: list[tuple[int, int, int]], fidelity: int, before: int
 ) -> None:
-    retail, told = traded(done)
-    now, start = retail.now // 10**9, told[0][0] - before
+    retail, reported = traded(done)
+    now, start = retail.now // 10**9, reported[0][0] - before
     params = {
         "symbol": WHOLE,
         "fidelity": fidelity,
@@ -356,13 +362,13 @@ def test_points_of_a_market_are_even_and_show_the_last_trade_before_them(
     step = fidelity * 60
     expected = []
     for at in range(-(-start // step) * step, now + 1, step):
-        known = [cents for when, cents, _ in told if when <= at]
-        if known:
+        existing = [cents for when, cents, _ in reported if when <= at]
+        if existing:
             expected.append(
                 {
                     "timestamp": at,
-                    "longPrice": known[-1] / 100,
-                    "shortPrice": (100 - known[-1]) / 100,
+                    "longPrice": existing[-1] / 100,
+                    "shortPrice": (100 - existing[-1]) / 100,
                 }
             )
     assert points == expected
@@ -378,11 +384,11 @@ def prices() -> RetailWorld:
         "{id: 'crypto:sparse', price: '10', since: 2026-09-08T00:00:00Z, every: 6s, outages:"
         " [{from: 2026-09-08T12:00:00Z, to: 2026-09-08T15:00:00Z}]}"
     )
-    found = RetailWorld(
+    retail_world = RetailWorld(
         UNLIMITED.replace("world: {games: 0}", f"world: {{games: 0, assets: [{asset}]}}")
     )
-    found.advance("137s")
-    return found
+    retail_world.advance("137s")
+    return retail_world
 
 
 def series(prices: RetailWorld, asset: str, name: str, start: int, end: int) -> dict[str, Any]:
@@ -392,8 +398,8 @@ def series(prices: RetailWorld, asset: str, name: str, start: int, end: int) -> 
         "from": start,
         "to": end,
     }
-    (found,) = prices.gateway.read("/v1/asset-prices/history", "series", **params)
-    return dict(found)
+    (result,) = prices.gateway.read("/v1/asset-prices/history", "series", **params)
+    return dict(result)
 
 
 @pytest.mark.long
@@ -411,14 +417,14 @@ def test_candles_are_aligned_clamped_dense_and_carry_the_close_forward(
     now, width = prices.now // 10**9, BUCKETS[name]
     start = now - back * width - back % 13
     end = 0 if zero else start + length * width + length % 11
-    found = series(prices, asset, name, start, end)
+    result = series(prices, asset, name, start, end)
     step = 10 if width < 60 else width
     aligned = math.ceil(end / step) * step
     running = end <= 0 or end >= now or aligned > now
     last = (now if running else aligned - 1) // width * width
     first = min(max(start // width * width, last - 3599 * width), last)
-    assert (found["from"], found["to"]) == (first, now if running else aligned)
-    candles = found["candles"]
+    assert (result["from"], result["to"]) == (first, now if running else aligned)
+    candles = result["candles"]
     assert len(candles) <= 3600
     times = [candle["timestamp"] for candle in candles]
     if times:  # dense to the end of the window, from its beginning or from the first tick

@@ -26,9 +26,9 @@ def world() -> Desk:
         "world:\n  api_keys: [{key_id: 7a1f0f5e-0000-4000-a000-000000000003, account:"
         " firms/retail/accounts/third}]"
     )
-    found = begin(f"name: three\nextends: quickstart\n{third}\n")
-    found.preset("ideal")
-    return found
+    result = begin(f"name: three\nextends: quickstart\n{third}\n")
+    result.preset("ideal")
+    return result
 
 
 def account(world: Desk, index: int = ASKS) -> str:
@@ -36,7 +36,7 @@ def account(world: Desk, index: int = ASKS) -> str:
 
 
 def symbols(world: Desk, count: int = 3) -> list[str]:
-    return [found.symbol for found in islice(world.in_state(), count)]
+    return [result.symbol for result in islice(world.in_state(), count)]
 
 
 def legs(world: Desk, sides: str = "BBS") -> list[dict[str, str]]:
@@ -61,32 +61,32 @@ def settle(world: Desk, symbol: str, price: str) -> None:
 
 
 def test_the_same_legs_are_the_same_combo_for_everybody_in_any_order(world: Desk) -> None:
-    made = combo(world)
+    created = combo(world)
     assert (
-        made["id"].startswith("caoc-")
-        and made["state"] == "INSTRUMENT_STATE_OPEN"
-        and made["tickSize"] == 0.001
+        created["id"].startswith("caoc-")
+        and created["state"] == "INSTRUMENT_STATE_OPEN"
+        and created["tickSize"] == 0.001
     )
     again = world.customer(QUOTES).send("/v1/combos", {"legs": legs(world)[::-1]}, "combo")
-    assert again == made
-    assert combo(world, "BBB")["id"] != made["id"]
+    assert again == created
+    assert combo(world, "BBB")["id"] != created["id"]
     assert [
-        row["id"] for row in world.customer().read("/v1/combos", "combos", symbol=made["id"])
-    ] == [made["id"]]
+        row["id"] for row in world.customer().read("/v1/combos", "combos", symbol=created["id"])
+    ] == [created["id"]]
     nothing = world.customer(QUOTES).get("/v1/combos", params={"symbol": "caoc-none"})
     assert nothing.json() == {"combos": []} and world.customer().get("/v1/combos").status == 400
-    refdata = world.partner.get(f"/v1/refdata/instruments/{made['id']}")
+    refdata = world.partner.get(f"/v1/refdata/instruments/{created['id']}")
     assert refdata.status == 200, refdata
 
 
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (lambda found: found[:1], "legs: 2 to 10"),
-        (lambda found: found * 4, "legs: 2 to 10"),
-        (lambda found: [found[0], found[0]], "once only"),
-        (lambda found: [found[0], found[1] | {"side": "SIDE_UNDEFINED"}], "legs[1].side"),
-        (lambda found: [found[0], {"side": "SIDE_BUY"}], "legs[1].symbol"),
+        (lambda result: result[:1], "legs: 2 to 10"),
+        (lambda result: result * 4, "legs: 2 to 10"),
+        (lambda result: [result[0], result[0]], "once only"),
+        (lambda result: [result[0], result[1] | {"side": "SIDE_UNDEFINED"}], "legs[1].side"),
+        (lambda result: [result[0], {"side": "SIDE_BUY"}], "legs[1].symbol"),
     ],
 )
 def test_what_is_no_combo_is_refused(world: Desk, change: Any, text: str) -> None:
@@ -96,15 +96,15 @@ def test_what_is_no_combo_is_refused(world: Desk, change: Any, text: str) -> Non
 
 
 def test_legs_must_exist_trade_and_be_no_combos(world: Desk) -> None:
-    one = legs(world)[0]
-    made = combo(world)["id"]
+    item = legs(world)[0]
+    created = combo(world)["id"]
     over = next(world.in_state(InstrumentState.CLOSED)).symbol
-    for symbol, status in (("nope", 404), (made, 400), (over, 422)):
+    for symbol, status in (("nope", 404), (created, 400), (over, 422)):
         answer = world.customer().post(
-            "/v1/combos", json={"legs": [one, {"symbol": symbol, "side": "SIDE_BUY"}]}
+            "/v1/combos", json={"legs": [item, {"symbol": symbol, "side": "SIDE_BUY"}]}
         )
         assert answer.status == status, answer
-    assert [one.symbol for one in world.core.combos.all()] == [made]
+    assert [entry.symbol for entry in world.core.combos.all()] == [created]
 
 
 def test_new_combos_are_counted_by_the_week_that_begins_on_monday_in_utc(world: Desk) -> None:
@@ -159,19 +159,19 @@ def test_a_combo_settles_with_its_legs(
     world: Desk, prices: tuple[str, ...], payout: str, paid: str | None
 ) -> None:
     world.assume("combos.payout", payout)
-    made = combo(world)
-    rfq = ask(world, made["id"]).json()["rfqId"]
-    for leg, price in zip(made["legs"], prices, strict=False):
+    created = combo(world)
+    rfq = ask(world, created["id"]).json()["rfqId"]
+    for leg, price in zip(created["legs"], prices, strict=False):
         settle(world, leg["symbol"], price)
-    shown = world.customer().read("/v1/combos", "combos", 0, symbol=made["id"])
-    told = world.customer().read("/v1/rfqs", "rfqs", 0, "comboLegs", rfq_id=rfq)
-    assert [leg.get("settlementPrice") for leg in told][: len(prices)] == list(prices)
-    assert all("settlementPrice" not in leg for leg in told[len(prices) :])
-    found = world.trading.settlements.get(made["id"])
-    assert (None if found is None else found.price) == (
+    displayed = world.customer().read("/v1/combos", "combos", 0, symbol=created["id"])
+    reported = world.customer().read("/v1/rfqs", "rfqs", 0, "comboLegs", rfq_id=rfq)
+    assert [leg.get("settlementPrice") for leg in reported][: len(prices)] == list(prices)
+    assert all("settlementPrice" not in leg for leg in reported[len(prices) :])
+    result = world.trading.settlements.get(created["id"])
+    assert (None if result is None else result.price) == (
         None if paid is None else int(float(paid) * 1000)
     )
-    assert shown["state"] == (
+    assert displayed["state"] == (
         "INSTRUMENT_STATE_OPEN" if paid is None else "INSTRUMENT_STATE_CLOSED"
     )
 
@@ -189,15 +189,15 @@ def trade(world: Desk, symbol: str, price: str, contracts: float) -> list[dict[s
 
 @pytest.mark.spec("S2.8-1")
 def test_a_fill_of_a_combo_names_its_legs_with_decimal_quantities(world: Desk) -> None:
-    made = combo(world)
-    new, fill = trade(world, made["id"], "0.20", 2.5)
+    created = combo(world)
+    new, fill = trade(world, created["id"], "0.20", 2.5)
     assert (new["type"], new["legPrices"]) == ("EXECUTION_TYPE_NEW", [])
-    told = [
+    reported = [
         (leg["marketSlug"], leg["side"], leg["qty"], leg["anchor"]) for leg in fill["legPrices"]
     ]
-    assert told == [
+    assert reported == [
         (leg["symbol"], f"ORDER_{leg['side']}", "2.5", number == 0)
-        for number, leg in enumerate(made["legs"])
+        for number, leg in enumerate(created["legs"])
     ]
     for leg in fill["legPrices"]:
         market = world.customer().read(f"/v1/markets/{leg['marketSlug']}/bbo", "marketData")
@@ -208,27 +208,27 @@ def test_a_fill_of_a_combo_names_its_legs_with_decimal_quantities(world: Desk) -
             == int(leg["referencePx"]) / scale
         )
     world.assume("combos.leg_prices", "none")
-    assert trade(world, made["id"], "0.20", 1)[-1]["legPrices"] == []
+    assert trade(world, created["id"], "0.20", 1)[-1]["legPrices"] == []
 
 
 @pytest.mark.spec("S4.2-5")
 def test_a_position_in_a_combo_says_how_its_legs_stand(world: Desk) -> None:
-    made = combo(world, "BSBB")
-    trade(world, made["id"], "0.20", 1)
+    created = combo(world, "BSBB")
+    trade(world, created["id"], "0.20", 1)
 
     def details() -> list[dict[str, Any]]:
-        return world.customer().read("/v1/portfolio/positions", "positions")[made["id"]][
+        return world.customer().read("/v1/portfolio/positions", "positions")[created["id"]][
             "comboLegDetails"
         ]
 
     sides = {"SIDE_BUY": "OUTCOME_SIDE_YES", "SIDE_SELL": "OUTCOME_SIDE_NO"}
     assert [(leg["slug"], leg["outcomeSide"]) for leg in details()] == [
-        (leg["symbol"], sides[leg["side"]]) for leg in made["legs"]
+        (leg["symbol"], sides[leg["side"]]) for leg in created["legs"]
     ]
     assert {(leg["state"], leg["settlement"]) for leg in details()} == {
         ("COMBO_LEG_STATE_PENDING", None)
     }
-    for leg, price in zip(made["legs"], ("1", "0", "0.5"), strict=False):
+    for leg, price in zip(created["legs"], ("1", "0", "0.5"), strict=False):
         if leg["side"] == "SIDE_SELL":
             price = {"1": "0", "0": "1"}.get(price, price)
         settle(world, leg["symbol"], price)
@@ -238,7 +238,7 @@ def test_a_position_in_a_combo_says_how_its_legs_stand(world: Desk) -> None:
         leg["settlement"]["settlementSetTime"] and leg["settlement"]["settlementPrice"]["value"]
         for leg in details()[:3]
     )
-    plain = world.instrument(made["legs"][3]["symbol"])
+    plain = world.instrument(created["legs"][3]["symbol"])
     assert trade(world, plain.symbol, "0.98", 1)[-1]["legPrices"] == []
     assert (
         world.customer().read("/v1/portfolio/positions", "positions")[plain.symbol][
@@ -275,14 +275,14 @@ def test_a_leg_is_described_as_its_market_and_its_event_are() -> None:
             strict=True,
         )
     ]
-    made = world.customer().send("/v1/combos", {"legs": asked}, "combo")
-    fill = trade(world, made["id"], "0.20", 1)[-1]
+    created = world.customer().send("/v1/combos", {"legs": asked}, "combo")
+    fill = trade(world, created["id"], "0.20", 1)[-1]
     assert {leg["marketSlug"]: leg["referencePx"] for leg in fill["legPrices"]}["bare"] == "0"
     events = {market: event for event, market in chosen}
     for game in ({}, {"live": True}, {"live": False}):
         for slug, _ in chosen[:2] if game else ():
             world.simulation.control("event.update", slug, game)
-        held = world.customer().read("/v1/portfolio/positions", "positions")[made["id"]]
+        held = world.customer().read("/v1/portfolio/positions", "positions")[created["id"]]
         for leg in held["comboLegDetails"]:
             described(world, leg, events.get(leg["slug"], "bare"))
 
@@ -298,13 +298,13 @@ def described(world: Desk, leg: dict[str, Any], slug: str) -> None:
         "quantity": 1,
     }
     preview = world.customer().send("/v1/order/preview", {"request": body}, "order")
-    told = preview["marketMetadata"]
+    market_metadata = preview["marketMetadata"]
     for name in ("icon", "title", "outcome", "eventSlug", "eventId", "teamId", "team", "subject"):
-        assert leg.get(name) == told.get(name), name
+        assert leg.get(name) == market_metadata.get(name), name
     assert leg["outcome"] == ("Yes" if yes else "No")
-    shown = (leg["eventGroupTitle"], leg["eventStartTime"], leg["live"])
+    displayed = (leg["eventGroupTitle"], leg["eventStartTime"], leg["live"])
     event = world.gateway.read(f"/v1/events/slug/{slug}", "event")
-    assert shown == (event["title"], event.get("startTime"), event["live"])
+    assert displayed == (event["title"], event.get("startTime"), event["live"])
 
 
 # ---- requests and quotes
@@ -332,8 +332,8 @@ def quote(world: Desk, rfq: str, index: int = QUOTES, **fields: Any) -> Response
 
 def path_of(world: Desk, quote_id: str) -> str:
     """The path of a quote, below its request."""
-    known = world.core.rfqs.save().quotes.get(quote_id)
-    return f"/v1/rfqs/{known.rfq_id if known else 'nope'}/quotes/{quote_id}"
+    existing = world.core.rfqs.save().quotes.get(quote_id)
+    return f"/v1/rfqs/{existing.rfq_id if existing else 'nope'}/quotes/{quote_id}"
 
 
 def accept(world: Desk, quote_id: str, side: str = "SIDE_BUY", index: int = ASKS) -> Response:
@@ -348,11 +348,11 @@ def confirm(world: Desk, quote_id: str, index: int = QUOTES) -> Response:
 
 def quotes(world: Desk, index: int = ASKS) -> list[dict[str, Any]]:
     """The quotes that a user was made, or, without any, those that it made."""
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     for name in ("rfq_user_filter", "user_filter"):
         params = {name: "USER_FILTER_SELF"}
-        found += world.customer(index).read("/v1/rfqs/quotes", "quotes", **params)
-    return found
+        results += world.customer(index).read("/v1/rfqs/quotes", "quotes", **params)
+    return results
 
 
 def under_way(world: Desk, **fields: Any) -> tuple[str, str, str]:
@@ -367,8 +367,8 @@ def statuses(world: Desk, index: int = ASKS) -> list[str]:
 
 
 def net(world: Desk, index: int, symbol: str) -> int:
-    found = world.trading.positions.get(account(world, index), symbol)
-    return found.net if found is not None else 0
+    result = world.trading.positions.get(account(world, index), symbol)
+    return result.net if result is not None else 0
 
 
 @pytest.mark.parametrize(
@@ -395,9 +395,9 @@ def test_the_requester_buys_at_the_buying_price_and_sells_at_the_selling_price(
     row = world.customer().read("/v1/rfqs/quotes", "quotes", 0, rfq_id=rfq)
     assert row["acceptedSide"] == side
     for index, order in ((ASKS, row["rfqCreatorOrderId"]), (QUOTES, row["creatorOrderId"])):
-        found = world.customer(index).read(f"/v1/order/{order}", "order")
-        assert found["state"] == "ORDER_STATE_FILLED"
-        assert (found["side"] == f"ORDER_{side}") == (index == ASKS)
+        result = world.customer(index).read(f"/v1/order/{order}", "order")
+        assert result["state"] == "ORDER_STATE_FILLED"
+        assert (result["side"] == f"ORDER_{side}") == (index == ASKS)
     (closed,) = world.customer().read("/v1/rfqs", "rfqs")
     assert closed["status"] == "RFQ_STATUS_CLOSED" and len(closed["comboLegs"]) == 3
     assert world.customer(QUOTES).read("/v1/rfqs", "rfqs") == [closed]
@@ -447,20 +447,20 @@ def test_what_a_maker_and_a_requester_compute_from_their_quotes_is_what_they_are
 @pytest.mark.observed("rfqs.prices")
 def test_a_side_that_is_zero_is_not_offered_and_shows_as_zero(world: Desk) -> None:
     rfq = ask(world, combo(world)["id"]).json()["rfqId"]
-    made = quote(world, rfq, sellPrice="0").json()["quoteId"]
+    quote_id = quote(world, rfq, sellPrice="0").json()["quoteId"]
     (row,) = quotes(world)
     assert (row["buyPrice"], row["sellPrice"], row["sellQtyDecimal"]) == ("0.30", "0", "0")
-    assert accept(world, made, "SIDE_SELL").status == 400
-    assert accept(world, made, "SIDE_BUY").status == 200
+    assert accept(world, quote_id, "SIDE_SELL").status == 400
+    assert accept(world, quote_id, "SIDE_BUY").status == 200
 
 
 @pytest.mark.observed("rfqs.paths")
 def test_the_paths_of_quotes_without_their_request_are_the_same_calls(world: Desk) -> None:
-    _, _, made = under_way(world)
+    _, _, created = under_way(world)
     asker, maker = world.customer(), world.customer(QUOTES)
-    old = f"/v1/rfqs/quotes/{made}"
+    old = f"/v1/rfqs/quotes/{created}"
     for wrong in ("nope", ask(world, combo(world, "BB")["id"]).json()["rfqId"]):
-        other = f"/v1/rfqs/{wrong}/quotes/{made}"
+        other = f"/v1/rfqs/{wrong}/quotes/{created}"
         assert asker.request(
             "PUT", f"{other}/accept", json={"acceptedSide": "SIDE_BUY"}
         ).status == (404)
@@ -482,7 +482,7 @@ def test_a_further_quote_replaces_the_former_under_a_new_id(world: Desk) -> None
         (first, "QUOTE_STATUS_DELETED", "0.30"),
         (second, "QUOTE_STATUS_ACTIVE", "0.28"),
     ]
-    assert told(socket) == ["quoteDeleted", "quoteCreated"]
+    assert notices(socket) == ["quoteDeleted", "quoteCreated"]
     assert accept(world, first).status == CONFLICT
     assert accept(world, second).status == 200
 
@@ -505,13 +505,13 @@ def test_orders_of_a_quote_meet_the_book_first(world: Desk) -> None:
             },
         )
         assert third.status == 200
-        made = quote(world, rfq, restRemainder=rests).json()["quoteId"]
-        accept(world, made)
-        confirm(world, made)
+        quote_id = quote(world, rfq, restRemainder=rests).json()["quoteId"]
+        accept(world, quote_id)
+        confirm(world, quote_id)
         world.advance("1s")
-        row = next(row for row in quotes(world) if row["id"] == made)
+        row = next(row for row in quotes(world) if row["id"] == quote_id)
         trades = world.customer().read("/v1/rfqs/trades", "trades", symbol=symbol)
-        assert [(one["price"], one["qtyDecimal"]) for one in trades][:2] == [
+        assert [(trade["price"], trade["qtyDecimal"]) for trade in trades][:2] == [
             ("0.30", "6"),
             ("0.25", "4"),
         ]
@@ -635,8 +635,11 @@ def test_everybody_keeps_to_their_own(world: Desk) -> None:
     ]
     row = quotes(world)[0]
     assert [row["rfqCreatorUserId"], row["creatorRfqUserId"]] == names and names[0] != names[1]
-    shown = msgspec.json.encode([row, world.customer().read("/v1/rfqs")])
-    assert account(world).encode() not in shown and account(world, QUOTES).encode() not in shown
+    displayed = msgspec.json.encode([row, world.customer().read("/v1/rfqs")])
+    assert (
+        account(world).encode() not in displayed
+        and account(world, QUOTES).encode() not in displayed
+    )
     assert world.customer(QUOTES).request("DELETE", path_of(world, quote_id)).status == 200
     assert world.customer().request("DELETE", f"/v1/rfqs/{rfq}").status == CONFLICT
     assert statuses(world) == ["DELETED"] and quote(world, rfq).status == CONFLICT
@@ -723,10 +726,10 @@ def test_trades_are_paged_newest_first(world: Desk) -> None:
 @pytest.mark.observed("rfqs.lists")
 def test_lists_are_filtered_and_paged(world: Desk) -> None:
     world.core.rate_limits.replace("retail", "off")
-    made = []
+    created = []
     for number in range(5):
         symbol, rfq, quote_id = under_way(world)
-        made.append((symbol, rfq, quote_id))
+        created.append((symbol, rfq, quote_id))
         if number % 2:
             accept(world, quote_id)
 
@@ -741,37 +744,42 @@ def test_lists_are_filtered_and_paged(world: Desk) -> None:
     def ids(page: Any, name: str = "rfqs") -> list[str]:
         return [row["id"] for row in page[name]]
 
-    assert ids(rfqs()) == [rfq for _, rfq, _ in made] and rfqs()["cursor"] == ""
-    assert ids(rfqs(status="RFQ_STATUS_CLOSED")) == [made[1][1], made[3][1]]
-    assert ids(rfqs(OTHER)) == [made[index][1] for index in (0, 2, 4)]
+    assert ids(rfqs()) == [rfq for _, rfq, _ in created] and rfqs()["cursor"] == ""
+    assert ids(rfqs(status="RFQ_STATUS_CLOSED")) == [created[1][1], created[3][1]]
+    assert ids(rfqs(OTHER)) == [created[index][1] for index in (0, 2, 4)]
     assert ids(rfqs(QUOTES, user_filter="USER_FILTER_SELF")) == []
-    assert ids(rfqs(rfq_id=made[2][1])) == [made[2][1]] and ids(rfqs(rfq_id="nope")) == []
-    assert ids(rfqs(symbol=made[0][0])) == [rfq for _, rfq, _ in made]
+    assert ids(rfqs(rfq_id=created[2][1])) == [created[2][1]] and ids(rfqs(rfq_id="nope")) == []
+    assert ids(rfqs(symbol=created[0][0])) == [rfq for _, rfq, _ in created]
     first = rfqs(limit=2)
     # What is asked or closes meanwhile neither repeats nor loses a row.
-    later = ask(world, made[0][0]).json()["rfqId"]
-    world.customer().request("DELETE", f"/v1/rfqs/{made[0][1]}")
+    later = ask(world, created[0][0]).json()["rfqId"]
+    world.customer().request("DELETE", f"/v1/rfqs/{created[0][1]}")
     rest = rfqs(cursor=first["cursor"])
-    assert ids(first) + ids(rest) == [rfq for _, rfq, _ in made] + [later]
+    assert ids(first) + ids(rest) == [rfq for _, rfq, _ in created] + [later]
     mine = {"user_filter": "USER_FILTER_SELF"}
     asked = {"rfq_user_filter": "USER_FILTER_SELF"}
     assert ids(rows(**asked), "quotes") == ids(rows(QUOTES, **mine), "quotes")
     assert ids(rows(**mine), "quotes") == ids(rows(OTHER, **mine), "quotes") == []
-    assert ids(rows(status="QUOTE_STATUS_ACCEPTED", **asked), "quotes") == [made[1][2], made[3][2]]
-    assert ids(rows(rfq_id=made[0][1], quote_id=made[0][2]), "quotes") == [made[0][2]]
-    assert ids(rows(rfq_id=made[0][1], quote_id=made[1][2]), "quotes") == []
-    assert ids(rows(OTHER, rfq_id=made[0][1]), "quotes") == []
+    assert ids(rows(status="QUOTE_STATUS_ACCEPTED", **asked), "quotes") == [
+        created[1][2],
+        created[3][2],
+    ]
+    assert ids(rows(rfq_id=created[0][1], quote_id=created[0][2]), "quotes") == [created[0][2]]
+    assert ids(rows(rfq_id=created[0][1], quote_id=created[1][2]), "quotes") == []
+    assert ids(rows(OTHER, rfq_id=created[0][1]), "quotes") == []
     page = rows(limit=3, **asked)
     following = rows(limit=3, cursor=page["cursor"], **asked)
-    assert ids(page, "quotes") + ids(following, "quotes") == [quote_id for _, _, quote_id in made]
+    assert ids(page, "quotes") + ids(following, "quotes") == [
+        quote_id for _, _, quote_id in created
+    ]
     for refused in (
         rows(),
         rows(**mine, **asked),
-        rows(quote_id=made[0][2], **asked),
+        rows(quote_id=created[0][2], **asked),
         rows(limit=101, **asked),
         rows(cursor=page["cursor"], **mine),
         rows(QUOTES, cursor=page["cursor"], **asked),
-        rfqs(rfq_id=made[0][1], cursor=first["cursor"]),
+        rfqs(rfq_id=created[0][1], cursor=first["cursor"]),
         rfqs(cursor=first["cursor"], status="RFQ_STATUS_OPEN"),
         rfqs(limit=-1),
     ):
@@ -805,7 +813,7 @@ def follow(world: Desk, index: int) -> Stream:
     return socket
 
 
-def told(socket: Stream) -> list[str]:
+def notices(socket: Stream) -> list[str]:
     return [next(iter(frame["rfqEvent"])) for frame in socket.take() if "rfqEvent" in frame]
 
 
@@ -814,12 +822,12 @@ def test_the_private_socket_tells_both_sides_what_happens_and_others_only_what_i
 ) -> None:
     sockets, other = [follow(world, index) for index in (ASKS, QUOTES)], follow(world, OTHER)
     symbol, _rfq, quote_id = under_way(world)
-    assert [told(socket) for socket in sockets] == [["rfqCreated", "quoteCreated"]] * 2
+    assert [notices(socket) for socket in sockets] == [["rfqCreated", "quoteCreated"]] * 2
     accept(world, quote_id)
     confirm(world, quote_id)
     world.advance("1s")
     frames = [socket.frames[:] for socket in sockets]
-    assert [told(socket) for socket in sockets] == [
+    assert [notices(socket) for socket in sockets] == [
         ["rfqClosed", "quoteAccepted", "quoteConfirmed", "rfqTrade", "quoteExecuted"]
     ] * 2
     executed = [
@@ -831,14 +839,14 @@ def test_the_private_socket_tells_both_sides_what_happens_and_others_only_what_i
         for mine in frames
     ]
     row = quotes(world)[0]
-    assert [found["orderId"] for found in executed] == [
+    assert [result["orderId"] for result in executed] == [
         row["rfqCreatorOrderId"],
         row["creatorOrderId"],
     ]
     second = ask(world, symbol).json()["rfqId"]
     world.customer().request("DELETE", f"/v1/rfqs/{second}")
-    assert [told(socket) for socket in sockets] == [["rfqCreated", "rfqClosed"]] * 2
-    assert told(other) == ["rfqCreated", "rfqClosed", "rfqTrade", "rfqCreated", "rfqClosed"]
+    assert [notices(socket) for socket in sockets] == [["rfqCreated", "rfqClosed"]] * 2
+    assert notices(other) == ["rfqCreated", "rfqClosed", "rfqTrade", "rfqCreated", "rfqClosed"]
     assert quotes(world, OTHER) == []
     assert accept(world, quote_id, index=OTHER).status == 404
 

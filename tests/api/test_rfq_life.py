@@ -30,19 +30,19 @@ def test_quotes_live_by_their_states_and_positions_by_their_trades(
     world = begin()
     world.preset("ideal")
     world.core.rate_limits.replace("retail", "off")
-    symbol, rfq, made = rfqs.under_way(world)
+    symbol, rfq, created = rfqs.under_way(world)
     socket = rfqs.follow(world, QUOTES)
-    seen = {made: "ACTIVE"}
+    observed = {created: "ACTIVE"}
     for step, side in steps:
         match step:
             case "quote":
-                made = rfqs.quote(world, rfq).json().get("quoteId", made)
+                created = rfqs.quote(world, rfq).json().get("quoteId", created)
             case "accept":
-                rfqs.accept(world, made, f"SIDE_{side}")
+                rfqs.accept(world, created, f"SIDE_{side}")
             case "confirm":
-                rfqs.confirm(world, made)
+                rfqs.confirm(world, created)
             case "delete":
-                world.customer(QUOTES).request("DELETE", rfqs.path_of(world, made))
+                world.customer(QUOTES).request("DELETE", rfqs.path_of(world, created))
             case "withdraw":
                 world.customer().request("DELETE", f"/v1/rfqs/{rfq}")
             case "ask":
@@ -57,16 +57,16 @@ def test_quotes_live_by_their_states_and_positions_by_their_trades(
             for change in frame.get("rfqEvent", {}).values():
                 if quote := change.get("quote"):
                     status = quote["status"].removeprefix("QUOTE_STATUS_")
-                    before = seen.get(quote["id"])
+                    before = observed.get(quote["id"])
                     assert status in (FOLLOWS[before] if before else {"ACTIVE"})
-                    seen[quote["id"]] = status
-    shown = rfqs.quotes(world)
-    assert {row["id"]: row["status"].removeprefix("QUOTE_STATUS_") for row in shown} == seen
-    executed = [row for row in shown if row["status"] == "QUOTE_STATUS_EXECUTED"]
+                    observed[quote["id"]] = status
+    displayed = rfqs.quotes(world)
+    assert {row["id"]: row["status"].removeprefix("QUOTE_STATUS_") for row in displayed} == observed
+    executed = [row for row in displayed if row["status"] == "QUOTE_STATUS_EXECUTED"]
     bought = sum(10 if row["acceptedSide"] == "SIDE_BUY" else -10 for row in executed)
     assert rfqs.position(world, ASKS, symbol) == bought == -rfqs.position(world, QUOTES, symbol)
     trades = world.customer().read("/v1/rfqs/trades", "trades")
-    assert sorted((one["price"], one["aggressorSide"]) for one in trades) == sorted(
+    assert sorted((trade["price"], trade["aggressorSide"]) for trade in trades) == sorted(
         (row["buyPrice" if row["acceptedSide"] == "SIDE_BUY" else "sellPrice"], row["acceptedSide"])
         for row in executed
     )
@@ -79,9 +79,9 @@ def test_a_quote_whose_trade_falls_into_maintenance_is_deleted(passes: str) -> N
     """
     world = begin()
     world.preset("ideal")
-    symbol, rfq, made = rfqs.under_way(world)
-    rfqs.accept(world, made, "SIDE_BUY")
-    assert rfqs.confirm(world, made).status == 200
+    symbol, rfq, created = rfqs.under_way(world)
+    rfqs.accept(world, created, "SIDE_BUY")
+    assert rfqs.confirm(world, created).status == 200
     world.advance(passes)
     world.operate("maintenance.add", length="5m")
     assert world.customer(QUOTES).get("/v1/rfqs/trades").status == 503

@@ -23,12 +23,12 @@ def world(three: Desk) -> Desk:
     return three
 
 
-def shown(world: Desk) -> list[Any]:
+def view(world: Desk) -> list[Any]:
     """What each of the three users sees of requests and quotes."""
     return [
-        seen
+        observed
         for index in (ASKS, QUOTES, OTHER)
-        for seen in (
+        for observed in (
             world.customer(index).read("/v1/rfqs"),
             rfqs.quotes(world, index),
             world.customer(index).read("/v1/rfqs/trades"),
@@ -38,10 +38,10 @@ def shown(world: Desk) -> list[Any]:
 
 def check(world: Desk, call: Any, status: int, text: str) -> None:
     """The call is refused with a status and a sentence, and changes nothing."""
-    before = shown(world)
+    before = view(world)
     answer: Response = call()
     assert (answer.status, text in answer.json()["message"]) == (status, True), answer
-    assert shown(world) == before
+    assert view(world) == before
 
 
 def move(world: Desk, symbol: str, state: str) -> None:

@@ -55,10 +55,10 @@ def test_a_path_leads_to_its_operation(
     router: Router, verb: str, path: str, rpc: str, params: dict[str, str]
 ) -> None:
     for _ in range(2):  # the second time from memory, where there is one
-        found = router.match(verb, path)
-        assert isinstance(found, Match)
-        assert (found.operation.rpc, dict(found.path_params)) == (rpc, params)
-        assert found.body == body_of(verb)
+        result = router.match(verb, path)
+        assert isinstance(result, Match)
+        assert (result.operation.rpc, dict(result.path_params)) == (rpc, params)
+        assert result.body == body_of(verb)
 
 
 @pytest.mark.parametrize(
@@ -108,6 +108,6 @@ def test_every_route_of_the_contract_leads_to_its_own_operation(plane: Plane) ->
         path = "/".join(
             "some.value" if part.startswith("{") else part for part in route.template.split("/")
         )
-        found = router.match(route.verb, path)
-        assert isinstance(found, Match)
-        assert found.operation is route.operation
+        result = router.match(route.verb, path)
+        assert isinstance(result, Match)
+        assert result.operation is route.operation

@@ -88,9 +88,9 @@ class Life:
             self.end = now
             return
         self.due += self.heartbeat
-        self.told(now)
+        self.notices(now)
 
-    def told(self, now: int) -> None:
+    def notices(self, now: int) -> None:
         self.frames += 1
         self.last_sent = now
 
@@ -122,29 +122,29 @@ def test_streams_show_signs_of_life_and_end_when_idle_as_in_the_model(seed: int)
             user = rng.randrange(len(lives))
             world.place(instrument(world), "buy", 10, user=user)
             if not lives[user].end:
-                lives[user].told(now)
+                lives[user].notices(now)
         elif lives and rng.random() < 0.4:
-            one = rng.choice(lives)
-            if not one.end:
-                one.hang_up()
+            item = rng.choice(lives)
+            if not item.end:
+                item.hang_up()
         target = now + rng.choice((1, SECOND // 4, SECOND, 3 * SECOND, 20 * SECOND))
-        live = [one for one in lives if not one.end]
-        while live and (at := min(one.next() for one in live)) <= target:
+        live = [entry for entry in lives if not entry.end]
+        while live and (at := min(entry.next() for entry in live)) <= target:
             if at - 1 > world.now:
                 world.advance_to(at - 1)
-                for one in lives:
-                    one.check()
+                for item in lives:
+                    item.check()
             world.advance_to(at)
-            for one in live:
-                one.pass_to(at)
-            for one in lives:
-                one.check()
-            live = [one for one in lives if not one.end]
+            for item in live:
+                item.pass_to(at)
+            for item in lives:
+                item.check()
+            live = [entry for entry in lives if not entry.end]
         world.advance_to(target)
         pending = {timer.kind for timer in world.core.ctx.timers.pending()}
         assert ("stream.heartbeat" in pending) == bool(live)
-    for one in lives:
-        one.check()
+    for item in lives:
+        item.check()
 
 
 # ---- faults
@@ -173,16 +173,16 @@ class Faulted:
             self.arrived += sent
             return
         due = max([now + delay, *(at for at, _ in self.waiting)])
-        self.waiting += [(due, one) for one in sent]
+        self.waiting += [(due, item) for item in sent]
 
     def finish(self, number: int, code: int, message: str) -> None:
         """End the stream, after the frames that are delayed or overtaken have arrived."""
-        self.arrived += [one for _, one in self.waiting] + self.overtaken
+        self.arrived += [item for _, item in self.waiting] + self.overtaken
         self.waiting, self.overtaken, self.end = [], [], (code, message)
 
     def pass_to(self, now: int) -> None:
-        self.arrived += [one for at, one in self.waiting if at <= now]
-        self.waiting = [(at, one) for at, one in self.waiting if at > now]
+        self.arrived += [item for at, item in self.waiting if at <= now]
+        self.waiting = [(at, item) for at, item in self.waiting if at > now]
 
 
 ENDS = {"revoke": REVOKED, "reset": (14, "connection reset by peer"), "code": (8, "enough")}
@@ -281,8 +281,8 @@ def open_stream(world: Desk, name: str, user: int | None, **fields: Any) -> Stre
 
 
 def rpc_of(world: Desk, user: int) -> Any:
-    found = firm(world.simulation, 1)
-    return world.rpc(found, found.users[user].name)
+    result = firm(world.simulation, 1)
+    return world.rpc(result, result.users[user].name)
 
 
 @SESSIONS
@@ -308,8 +308,8 @@ def test_sessions_are_taken_over_and_places_counted_as_in_the_model(seed: int) -
         spared = fields and (spare == "all" or name == "orders")
         session: object = None
         if name not in FREE and not spared:
-            who = "account 0" if user is None else user
-            session = (who, name if scope == "rpc" else "")
+            caller = "account 0" if user is None else user
+            session = (caller, name if scope == "rpc" else "")
         former = [at for at, (_, other) in live.items() if session and other == session]
         if len(live) - len(former) >= 20:
             with pytest.raises(RpcError) as refused:
@@ -374,9 +374,9 @@ class Funds:
     def move(self) -> None:
         account, amount = self.rng.choice(self.accounts), self.rng.choice(("5", "0.01", "-1"))
         control = self.world.operate("account.fund", account, amount=amount)
-        made = self.world.absorb(control).value["transaction"]
+        transaction = self.world.absorb(control).value["transaction"]
         kind = "WITHDRAWAL" if amount == "-1" else "DEPOSIT"
-        change = {"id": made, "account": account, "type": kind, "at": self.world.now}
+        change = {"id": transaction, "account": account, "type": kind, "at": self.world.now}
         self.record.append(change)
 
     def follow(self) -> None:
@@ -394,7 +394,7 @@ class Funds:
         if self.rng.random() < 0.5:
             moments = [change["at"] for change in self.record]
             request.resume_time = since = self.rng.choice((*moments, now)) + self.rng.choice((0, 1))
-            read = next((n for n, one in enumerate(self.record) if one["at"] >= since), read)
+            read = next((n for n, item in enumerate(self.record) if item["at"] >= since), read)
         client = rpc_of(self.world, user)
         stream = client.stream("FundingAPI.CreateFundingTransactionSubscription", request)
         look = Look(stream, frozenset((self.accounts[user],)), frozenset(types), read)
@@ -413,7 +413,7 @@ class Funds:
 
     def check(self) -> None:
         for look in self.looks:
-            told = [
+            reported = [
                 ([change.transaction.transaction_id for change in frame.changes], frame.server_time)
                 for frame in look.stream.frames
             ]
@@ -421,7 +421,7 @@ class Funds:
                 ([self.record[number]["id"] for number in numbers], at)
                 for numbers, at in look.expected
             ]
-            assert told == expected
+            assert reported == expected
             times = [change.change_time for frame in look.stream.frames for change in frame.changes]
             numbers = [number for numbers, _ in look.expected for number in numbers]
             assert times == [self.record[number]["at"] for number in numbers]
@@ -454,8 +454,8 @@ def test_a_long_funding_message_is_split_and_each_part_tells_from_where_to_resum
     world.advance_to(since + 2 * SECOND)
     request = wire.CreateFundingTransactionSubscriptionRequest(resume_time=since)
     stream = rpc_of(world, 0).stream("FundingAPI.CreateFundingTransactionSubscription", request)
-    told = [(len(frame.changes), frame.server_time) for frame in stream.take()]
-    assert told == [(500, since + SECOND), (2, since + 2 * SECOND)]
+    reported = [(len(frame.changes), frame.server_time) for frame in stream.take()]
+    assert reported == [(500, since + SECOND), (2, since + 2 * SECOND)]
 
 
 def test_a_funding_heartbeat_tells_from_where_to_resume() -> None:

@@ -122,41 +122,41 @@ def test_a_long_replay_comes_in_batches_each_of_which_can_be_resumed(
 def test_symbols_filter_the_replay_and_what_follows(world: Desk, instrument: Instrument) -> None:
     exchange = world.core
     elsewhere = next(
-        found
-        for found in exchange.instruments
-        if found.symbol != instrument.symbol and exchange.trading.state(found.symbol) == 1
+        result
+        for result in exchange.instruments
+        if result.symbol != instrument.symbol and exchange.trading.state(result.symbol) == 1
     )
     start = world.now
     world.place(elsewhere, "buy", 10)
-    wanted = [world.place(instrument, "buy", 30)]
+    expected = [world.place(instrument, "buy", 30)]
     stream = drop_copy(world, symbols=[instrument.symbol], resume_time=start)
     world.place(elsewhere, "buy", 11)
-    wanted.append(world.place(instrument, "buy", 31))
+    expected.append(world.place(instrument, "buy", 31))
     assert [
         execution.order.id for frame in stream.take() for execution in frame.executions
-    ] == wanted
+    ] == expected
 
 
 def test_each_row_since_the_first_is_replayed_once_to_a_firm_whose_users_share_an_account() -> None:
     world = twins()
-    start, one = world.now, world.instrument("one")
+    start, item = world.now, world.instrument("one")
     twin = firm(world.simulation, 1)
     for user in twin.users:
         answer = world.exchange(twin, user.name).post(
-            "/v1/trading/orders", json=order(one, "buy", 30, 1)
+            "/v1/trading/orders", json=order(item, "buy", 30, 1)
         )
         assert answer.status == 200
     request = wire.CreateDropCopySubscriptionRequest(resume_time=start)
     stream = world.rpc(twin, twin.users[0].name).stream(
         "DropCopyAPI.CreateDropCopySubscription", request
     )
-    told = [execution.id for frame in stream.take() for execution in frame.executions]
-    assert told == [row.id for row in world.trading.executions]
-    assert len(told) == 2
+    ids = [execution.id for frame in stream.take() for execution in frame.executions]
+    assert ids == [row.id for row in world.trading.executions]
+    assert len(ids) == 2
 
 
 def test_symbols_filter_trades_and_positions_too(world: Desk, instrument: Instrument) -> None:
-    elsewhere = next(found for found in world.in_state() if found.symbol != instrument.symbol)
+    elsewhere = next(result for result in world.in_state() if result.symbol != instrument.symbol)
     start = world.now
     for when in ("live", "replay"):
         fields: dict[str, Any] = {"resume_time": start} if when == "replay" else {}
@@ -241,9 +241,9 @@ def test_a_trade_is_captured_once_and_again_when_it_clears(
     stream = trades(world)
     world.trade(instrument)
     world.advance("1m")
-    found = reports(stream)
-    assert [state for _, state in found] == [TradeState.NEW, TradeState.CLEARED]
-    assert len({name for name, _ in found}) == 1
+    result = reports(stream)
+    assert [state for _, state in result] == [TradeState.NEW, TradeState.CLEARED]
+    assert len({name for name, _ in result}) == 1
 
 
 def test_the_other_side_of_a_trade_stays_anonymous(world: Desk, instrument: Instrument) -> None:
@@ -266,10 +266,10 @@ def test_resuming_trades_brings_missed_ones_and_missed_changes_of_state(
     world.advance("1m")
     world.trade(instrument, 41)
     resumed = trades(world, resume_token=token)
-    found = reports(resumed)
-    assert [state for _, state in found] == [TradeState.CLEARED, TradeState.NEW]
+    result = reports(resumed)
+    assert [state for _, state in result] == [TradeState.CLEARED, TradeState.NEW]
     world.advance("1m")
-    assert reports(resumed) == [(found[1][0], TradeState.CLEARED)]
+    assert reports(resumed) == [(result[1][0], TradeState.CLEARED)]
 
 
 def test_a_replay_of_trades_from_any_instant_is_the_rest_of_what_a_stream_told(
@@ -278,13 +278,13 @@ def test_a_replay_of_trades_from_any_instant_is_the_rest_of_what_a_stream_told(
     """Each change of state stands at its own instant: a trade, its clearing, a bust before it and
     one long after it.
     """
-    stream, told = trades(world), list[tuple[int, tuple[str, int]]]()
+    stream, reported = trades(world), list[tuple[int, tuple[str, int]]]()
 
     def listen() -> None:
-        told.extend((world.now, row) for row in reports(stream))
+        reported.extend((world.now, row) for row in reports(stream))
 
     def bust(number: int) -> None:
-        world.operate("trade.bust", told[number][1][0])
+        world.operate("trade.bust", reported[number][1][0])
         listen()
 
     for cents in (40, 41, 42):
@@ -296,13 +296,13 @@ def test_a_replay_of_trades_from_any_instant_is_the_rest_of_what_a_stream_told(
         world.advance("2s")
         listen()
     bust(0)
-    states = [TradeState(state) for _, (_, state) in told]
+    states = [TradeState(state) for _, (_, state) in reported]
     assert (states.count(TradeState.NEW), states.count(TradeState.CLEARED)) == (3, 2)
     assert states.count(TradeState.BUSTED) == 2
-    assert len({at for at, _ in told}) == len(told)
-    for at, _ in told:
+    assert len({at for at, _ in reported}) == len(reported)
+    for at, _ in reported:
         for start in (at, at + 1):
-            rest = [row for when, row in told if when >= start]
+            rest = [row for when, row in reported if when >= start]
             assert reports(trades(world, resume_time=start)) == rest, start
 
 

@@ -333,8 +333,8 @@ def test_maintenance_ends_every_stream_after_it_has_heard_of_the_cancels(
 
 def test_a_tester_ends_a_stream_by_its_id(world: Desk) -> None:
     stream = orders(world)
-    (shown,) = world.simulation.streams()
-    world.operate("stream.close", str(shown["id"]))
+    (displayed,) = world.simulation.streams()
+    world.operate("stream.close", str(displayed["id"]))
     assert stream.end == (14, "closed by the tester")
     assert world.simulation.streams() == []
 
@@ -346,7 +346,7 @@ def test_the_listing_says_whose_streams_are_open_since_when_and_how_much_was_sen
     world.advance("5s")
     socket(world, PRIVATE)
     world.place(instrument, "buy", 30)
-    mine, theirs = world.simulation.streams()
+    mine, reference = world.simulation.streams()
     user = world.firm.users[0]
     assert (mine["rpc"], mine["firm"], mine["participant"], mine["sent"]) == (
         "CreateOrderSubscription",
@@ -355,7 +355,11 @@ def test_the_listing_says_whose_streams_are_open_since_when_and_how_much_was_sen
         2,
     )
     assert mine["since"] == format_instant(world.simulation.start)
-    assert (theirs["rpc"], theirs["sent"], theirs["id"]) == ("PrivateStream", 0, mine["id"] + 1)
+    assert (reference["rpc"], reference["sent"], reference["id"]) == (
+        "PrivateStream",
+        0,
+        mine["id"] + 1,
+    )
     assert len(stream.take()) == 2
 
 
@@ -473,7 +477,7 @@ def test_two_runs_send_the_same_bytes() -> None:
         subscribe(market, "a", "MARKET_DATA", [instrument.symbol])
         connection.trade(instrument)
         connection.advance("31s")
-        return [repr(found.frames).encode() for found in (stream, copy, market)]
+        return [repr(result.frames).encode() for result in (stream, copy, market)]
 
     first, second = (run(Simulation(load_scenario("quickstart"))) for _ in range(2))
     assert first == second
@@ -486,10 +490,10 @@ def test_two_runs_send_the_same_bytes() -> None:
 @pytest.mark.parametrize("state", ["OPEN", "SUSPENDED", "PENDING"])
 def test_who_follows_everything_hears_of_an_instrument_that_is_listed(state: str) -> None:
     world = begin(FEW_GAMES)
-    every, one, book = (instruments(world), instruments(world, world.quiet().symbol), books(world))
+    every, item, book = (instruments(world), instruments(world, world.quiet().symbol), books(world))
     both = world.rpc_trader().stream(BIDIRECTIONAL)
     talk(both, subscribe=wire.SubscribeCommand())
-    for stream in (every, one, book, both):
+    for stream in (every, item, book, both):
         stream.take()
     terms = {
         "symbol": "late-comer",
@@ -504,8 +508,8 @@ def test_who_follows_everything_hears_of_an_instrument_that_is_listed(state: str
         f"INSTRUMENT_STATE_{state}",
         100,
     )
-    assert one.take() == []
-    shown = [
+    assert item.take() == []
+    displayed = [
         [
             (message.update.symbol, message.update.price_scale)
             for message in stream.take()
@@ -514,7 +518,7 @@ def test_who_follows_everything_hears_of_an_instrument_that_is_listed(state: str
         for stream in (book, both)
     ]
     # PENDING never appears in a book
-    assert shown == [[] if state == "PENDING" else [("late-comer", 100)]] * 2
+    assert displayed == [[] if state == "PENDING" else [("late-comer", 100)]] * 2
     world.advance("5m")
     opened = [
         row.state

@@ -18,8 +18,8 @@ from tests.kit.streams import BIDIRECTIONAL, books, talk
 @pytest.fixture
 def pair(world: Desk) -> tuple[str, str]:
     """Symbols of two open instruments."""
-    found = world.in_state()
-    return next(found).symbol, next(found).symbol
+    result = world.in_state()
+    return next(result).symbol, next(result).symbol
 
 
 def updates(stream: Stream) -> list[wire.MarketDataUpdate]:
@@ -91,15 +91,15 @@ def test_an_empty_list_means_every_instrument_and_brings_the_scales(
     world: Desk, instrument: Instrument
 ) -> None:
     exchange = world.core
-    shown = updates(books(world))
+    displayed = updates(books(world))
     silent = (InstrumentState.PENDING, InstrumentState.TERMINATED)
-    assert {update.symbol: (update.price_scale, update.quantity_scale) for update in shown} == {
+    assert {update.symbol: (update.price_scale, update.quantity_scale) for update in displayed} == {
         each.symbol: (each.price_scale, each.qty_scale)
         for each in exchange.instruments
         if exchange.trading.state(each.symbol) not in silent
     }
-    (one,) = updates(books(world, instrument.symbol))
-    assert (one.price_scale, one.quantity_scale) == (None, None)
+    (item,) = updates(books(world, instrument.symbol))
+    assert (item.price_scale, item.quantity_scale) == (None, None)
 
 
 def test_more_than_a_thousand_symbols_are_refused(world: Desk) -> None:
@@ -160,8 +160,8 @@ def test_an_instrument_that_nobody_has_touched_is_told_to_be_suspended_and_open_
     added = world.operate("maintenance.add", begins="+1h", length="1h")
     world.advance("59m30s")
     world.operate("maintenance.cancel", added.value["name"])
-    told = [update.state for update in updates(named)]
-    assert [state for state, _ in groupby(told)][-2:] == [
+    states = [update.state for update in updates(named)]
+    assert [state for state, _ in groupby(states)][-2:] == [
         InstrumentState.SUSPENDED,
         InstrumentState.OPEN,
     ]
@@ -187,7 +187,7 @@ def test_everything_begins_with_the_books_that_naming_each_would_bring(
     assert [replace(update, price_scale=None, quantity_scale=None) for update in together] == named
     terms = [exchange.instruments.require(update.symbol) for update in together]
     assert [(update.price_scale, update.quantity_scale) for update in together] == [
-        (one.price_scale, one.qty_scale) for one in terms
+        (term.price_scale, term.qty_scale) for term in terms
     ]
 
 
@@ -203,10 +203,10 @@ def test_a_quiet_book_is_sent_again_every_minute(world: Desk, instrument: Instru
 def test_who_reads_a_book_changes_nothing_for_those_who_follow_it(world: Desk) -> None:
     exchange = world.core
     untouched = (
-        one.symbol
-        for one in exchange.instruments
-        if exchange.trading.books.touched(one.symbol) is None
-        and exchange.trading.state(one.symbol) is InstrumentState.OPEN
+        instrument.symbol
+        for instrument in exchange.instruments
+        if exchange.trading.books.touched(instrument.symbol) is None
+        and exchange.trading.state(instrument.symbol) is InstrumentState.OPEN
     )
     symbol = next(untouched)
     stream = books(world, symbol)
@@ -400,10 +400,10 @@ def test_subscribing_to_everything_covers_what_was_there_and_can_be_narrowed(
     every = [each.symbol for each in world.core.instruments]
     talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
     ack, *rest = talk(talker, subscribe=wire.SubscribeCommand())
-    found = ack.subscription_ack
-    assert (found.active_symbol_count, found.symbols_added_count) == (len(every), len(every) - 1)
+    result = ack.subscription_ack
+    assert (result.active_symbol_count, result.symbols_added_count) == (len(every), len(every) - 1)
     # more than a thousand are counted only
-    assert (found.active_symbols_truncated, found.active_symbols, found.symbols_added) == (
+    assert (result.active_symbols_truncated, result.active_symbols, result.symbols_added) == (
         True,
         [],
         [],
@@ -489,12 +489,12 @@ def test_a_book_keeps_its_instant_for_those_who_follow_it_when_another_stream_en
     }
     world.advance("20s")
     leaving.close()
-    seen = set()
+    observed = set()
     for _ in range(3):
         world.advance("1m")
-        seen |= {
+        observed |= {
             update.transact_time
             for update in updates(staying)
             if update.symbol == instrument.symbol
         }
-    assert seen == began
+    assert observed == began

@@ -15,10 +15,10 @@ def other(world: Desk, instrument: Instrument) -> Instrument:
     """Another open instrument."""
     exchange = world.core
     return next(
-        found
-        for found in exchange.instruments
-        if found.symbol != instrument.symbol
-        and exchange.trading.state(found.symbol) is InstrumentState.OPEN
+        result
+        for result in exchange.instruments
+        if result.symbol != instrument.symbol
+        and exchange.trading.state(result.symbol) is InstrumentState.OPEN
     )
 
 
@@ -189,7 +189,9 @@ def test_without_accounts_the_stream_covers_the_participant_and_with_them_others
 
 def test_a_foreign_account_is_refused(world: Desk) -> None:
     foreign = (
-        next(found for found in world.core.firms.all() if found is not world.firm and found.users)
+        next(
+            result for result in world.core.firms.all() if result is not world.firm and result.users
+        )
         .users[0]
         .account
     )

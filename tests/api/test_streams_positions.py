@@ -43,12 +43,12 @@ def test_a_fill_changes_both_positions_of_the_firm(world: Desk, instrument: Inst
     stream = position_changes(world)
     assert stream.take() == []
     world.trade(instrument, 40, 3)
-    found = {
+    result = {
         change.position.account: change.position.net_position
         for change in changes(stream)
         if change.position is not None
     }
-    assert found == {
+    assert result == {
         world.account(0): 3 * instrument.qty_scale,
         world.account(1): -3 * instrument.qty_scale,
     }
@@ -61,9 +61,9 @@ def test_a_settlement_says_the_price_and_that_the_market_has_resolved(
     world.trade(instrument, 40, 3)
     stream = position_changes(world)
     settle(world, instrument, "1")
-    found = changes(stream)
-    assert len(found) == 2
-    for change in found:
+    result = changes(stream)
+    assert len(result) == 2
+    for change in result:
         assert change.position is not None
         assert (change.position.net_position, change.position.expired, change.resolved) == (
             0,
@@ -95,11 +95,11 @@ def test_each_fill_of_an_order_is_a_change_and_they_come_in_one_message(
     stream = position_changes(world)
     world.place(instrument, "buy", 41, 2)
     (frame,) = stream.take()
-    found = [change.position for change in frame.position_changes]
-    one = instrument.qty_scale
+    positions = [change.position for change in frame.position_changes]
+    item = instrument.qty_scale
     assert sorted(
-        (position.net_position, position.qty_bought, position.qty_sold) for position in found
-    ) == [(-2 * one, 0, 2 * one), (-one, 0, one), (one, one, 0), (2 * one, 2 * one, 0)]
+        (position.net_position, position.qty_bought, position.qty_sold) for position in positions
+    ) == [(-2 * item, 0, 2 * item), (-item, 0, item), (item, item, 0), (2 * item, 2 * item, 0)]
 
 
 @pytest.mark.spec("S6.2-2", "S6.2-6")
@@ -154,9 +154,9 @@ def test_a_position_that_two_users_share_is_told_once_at_the_beginning() -> None
         "DropCopyAPI.CreatePositionChangeSubscription",
         wire.CreatePositionChangeSubscriptionRequest(),
     )
-    (found,) = changes(stream)
-    assert found.position is not None
-    assert found.position.net_position == 1
+    (result,) = changes(stream)
+    assert result.position is not None
+    assert result.position.net_position == 1
 
 
 # ---- positions with snapshot
@@ -170,12 +170,14 @@ def test_positions_begin_with_a_snapshot_and_go_on_with_changes(
         "PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest()
     )
     (first,) = stream.take()
-    assert [(found.symbol, found.net_position) for found in first.snapshot.positions] == [
+    assert [(position.symbol, position.net_position) for position in first.snapshot.positions] == [
         (instrument.symbol, 2 * instrument.qty_scale)
     ]
     world.trade(instrument, 41, 1)
     (update,) = stream.take()
-    assert [found.net_position for found in update.update.positions] == [3 * instrument.qty_scale]
+    assert [position.net_position for position in update.update.positions] == [
+        3 * instrument.qty_scale
+    ]
 
 
 def test_a_position_is_not_told_again_until_its_instrument_is_over(
@@ -187,7 +189,7 @@ def test_a_position_is_not_told_again_until_its_instrument_is_over(
         "PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest()
     )
     stream.take()
-    for state, told in (
+    for state, reported in (
         ("SUSPENDED", []),
         ("OPEN", []),
         ("HALTED", []),
@@ -197,11 +199,11 @@ def test_a_position_is_not_told_again_until_its_instrument_is_over(
         changed = world.simulation.control("instrument.state", instrument.symbol, {"state": state})
         world.deliver(changed.effects)
         assert [
-            (found.symbol, found.net_position, found.expired)
+            (position.symbol, position.net_position, position.expired)
             for frame in stream.take()
             if frame.update
-            for found in frame.update.positions
-        ] == told, state
+            for position in frame.update.positions
+        ] == reported, state
 
 
 # ---- balance ledger
@@ -264,17 +266,22 @@ def test_the_account_is_required_and_must_be_the_firms(world: Desk, named: str, 
 @pytest.mark.spec("S4.4-4", "S6.2-4", "S6.2-6")
 def test_instruments_come_as_they_are_and_then_on_each_change_of_state(world: Desk) -> None:
     stream = instruments(world)
-    first = {found.symbol: found.state for frame in stream.take() for found in frame.instruments}
+    first = {
+        instrument.symbol: instrument.state
+        for frame in stream.take()
+        for instrument in frame.instruments
+    }
     exchange = world.core
     assert first == {
-        found.symbol: exchange.trading.state(found.symbol) for found in exchange.instruments
+        instrument.symbol: exchange.trading.state(instrument.symbol)
+        for instrument in exchange.instruments
     }
     pending = next(world.in_state(InstrumentState.PENDING))
     world.deliver(
         world.simulation.control("instrument.state", pending.symbol, {"state": "OPEN"}).effects
     )
     (changed,) = stream.take()
-    assert [(found.symbol, found.state) for found in changed.instruments] == [
+    assert [(instrument.symbol, instrument.state) for instrument in changed.instruments] == [
         (pending.symbol, InstrumentState.OPEN)
     ]
     assert changed.resume_token == b""
@@ -288,7 +295,7 @@ def test_a_resume_field_of_the_instrument_stream_has_no_effect(
         world, instrument.symbol, resume_token=b"anything", resume_time=world.simulation.start
     )
     (first,) = stream.take()
-    assert [found.symbol for found in first.instruments] == [instrument.symbol]
+    assert [result.symbol for result in first.instruments] == [instrument.symbol]
     other = next(world.in_state(InstrumentState.PENDING))
     world.deliver(
         world.simulation.control("instrument.state", other.symbol, {"state": "OPEN"}).effects

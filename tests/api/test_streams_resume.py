@@ -80,17 +80,17 @@ def two(world: Desk) -> list[Instrument]:
         sim = world.simulation
         first = quiet(sim)
         others = (
-            found
-            for found in sim.exchange.instruments
-            if sim.exchange.trading.state(found.symbol) is InstrumentState.OPEN
+            instrument
+            for instrument in sim.exchange.instruments
+            if sim.exchange.trading.state(instrument.symbol) is InstrumentState.OPEN
         )
         _pair.extend(
             [
                 first,
                 next(
-                    found
-                    for found in others
-                    if found.symbol != first.symbol and found.tick == first.tick
+                    other
+                    for other in others
+                    if other.symbol != first.symbol and other.tick == first.tick
                 ),
             ]
         )
@@ -103,9 +103,9 @@ def act(world: Desk, action: tuple[Any, ...], placed: list[str]) -> None:
     trading = world.trading
     if kind == "place":
         which, side, cents, contracts, user = rest
-        found = two(world)[which]
-        if trading.state(found.symbol) is InstrumentState.OPEN:
-            placed.append(world.place(found, side, cents, contracts, user=user))
+        result = two(world)[which]
+        if trading.state(result.symbol) is InstrumentState.OPEN:
+            placed.append(world.place(result, side, cents, contracts, user=user))
     elif kind == "advance":
         world.advance(rest[0])
     elif kind == "cancel" and placed:
@@ -119,9 +119,9 @@ def act(world: Desk, action: tuple[Any, ...], placed: list[str]) -> None:
             trading.listings.bust(trade.id)
             world.advance("1ns")  # the input that sends it
     elif kind == "settle":
-        found = two(world)[rest[0]]
-        if trading.state(found.symbol) is InstrumentState.OPEN:
-            world.settle(found, "1")
+        result = two(world)[rest[0]]
+        if trading.state(result.symbol) is InstrumentState.OPEN:
+            world.settle(result, "1")
 
 
 def tell(world: Desk, actions: Sequence[tuple[Any, ...]]) -> None:
@@ -156,10 +156,10 @@ def test_a_stream_can_be_resumed_after_every_message(
     world = beginning()
     filters = {"symbols": [two(world)[0].symbol]} if filtered else {}
     start = world.now
-    whole = kind.open(world, **filters)
+    total = kind.open(world, **filters)
     tell(world, actions)
-    frames = whole.take()
-    whole.close()
+    frames = total.take()
+    total.close()
     expected = rows(kind, frames)
     assert len(expected) > 6 or actions is not STORY
     with mock.patch.object(resumable, "BATCH", batch):
@@ -168,10 +168,10 @@ def test_a_stream_can_be_resumed_after_every_message(
             replayed = kind.open(world, **filters, resume_token=frame.resume_token).take()
             assert before + rows(kind, replayed) == expected
             # A replay that is interrupted can be resumed in the same way.
-            for place, part in enumerate(replayed):
+            for position, part in enumerate(replayed):
                 again = kind.open(world, **filters, resume_token=part.resume_token)
                 assert (
-                    before + rows(kind, replayed[: place + 1]) + rows(kind, again.take())
+                    before + rows(kind, replayed[: position + 1]) + rows(kind, again.take())
                     == expected
                 )
                 again.close()
@@ -202,9 +202,9 @@ def test_a_balance_ledger_taken_up_at_its_last_entry_repeats_that_instant_and_lo
     assert len(expected) > 3 or actions is not STORY
     with mock.patch.object(ledger, "BATCH", batch):
         for number in range(len(messages)):
-            seen = [entry for message in messages[: number + 1] for entry in message]
-            last = seen[-1].update_time
-            kept = [entry for entry in seen if entry.update_time < last]
+            observed = [entry for message in messages[: number + 1] for entry in message]
+            last = observed[-1].update_time
+            kept = [entry for entry in observed if entry.update_time < last]
             assert kept + [entry for message in entries(last) for entry in message] == expected
 
 
@@ -213,31 +213,32 @@ def test_a_balance_ledger_taken_up_at_its_last_entry_repeats_that_instant_and_lo
 
 def open_orders(frames: Sequence[Any]) -> dict[str, Any]:
     """Return the working orders that a client knows from the stream."""
-    known: dict[str, Any] = {}
+    existing: dict[str, Any] = {}
     for frame in frames:
         for order in frame.snapshot.orders if frame.snapshot else ():
-            known[order.id] = order
+            existing[order.id] = order
         for execution in frame.update.executions if frame.update else ():
-            known[execution.order.id] = execution.order
+            existing[execution.order.id] = execution.order
             if not execution.order.leaves_qty:
-                del known[execution.order.id]
-    return known
+                del existing[execution.order.id]
+    return existing
 
 
 def positions(frames: Sequence[Any]) -> dict[tuple[str, str], Any]:
-    found = (frame.snapshot or frame.update for frame in frames)
+    result = (frame.snapshot or frame.update for frame in frames)
     return {
         (position.account, position.symbol): position
-        for part in found
+        for part in result
         if part is not None
         for position in part.positions
     }
 
 
 def books_shown(frames: Sequence[Any]) -> dict[str, Any]:
-    shown = {frame.update.symbol: frame.update for frame in frames if frame.update}
+    displayed = {frame.update.symbol: frame.update for frame in frames if frame.update}
     return {
-        symbol: (book.bids, book.offers, book.state, book.stats) for symbol, book in shown.items()
+        symbol: (book.bids, book.offers, book.state, book.stats)
+        for symbol, book in displayed.items()
     }
 
 
@@ -250,13 +251,13 @@ def open_positions(world: Desk) -> Stream:
 SNAPSHOTS = [
     Kind(
         "orders",
-        lambda world: orders(world, symbols=[found.symbol for found in two(world)]),
+        lambda world: orders(world, symbols=[result.symbol for result in two(world)]),
         open_orders,
     ),
     Kind("positions", open_positions, positions),
     Kind(
         "market data",
-        lambda world: books(world, *(found.symbol for found in two(world))),
+        lambda world: books(world, *(result.symbol for result in two(world))),
         books_shown,
     ),
 ]
@@ -279,7 +280,7 @@ def test_a_stream_that_begins_anew_at_any_moment_shows_the_same_in_the_end(
     for action in actions:
         act(world, action, placed)
         streams.append(kind.open(world))
-    known = kind.rows(streams[0].take())
-    assert known or actions is not STORY
+    existing = kind.rows(streams[0].take())
+    assert existing or actions is not STORY
     for stream in streams[1:]:
-        assert kind.rows(stream.take()) == known
+        assert kind.rows(stream.take()) == existing

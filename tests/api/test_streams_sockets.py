@@ -106,12 +106,14 @@ def test_a_frame_put_together_from_parts_is_what_the_contract_writes(
     }
     (sent,) = world.simulation.frame(markets.number, json.dumps(request).encode()).effects
     assert isinstance(sent, Send)
-    whole = wire.MarketsFrame(
+    markets_frame = wire.MarketsFrame(
         request_id=tricky,
         subscription_type=1,
         market_data=book_message(world.core, instrument.symbol),
     )
-    assert sent.frame == json_encoder(wire.MarketsFrame, dialect_at("retail", world.now))(whole)
+    assert sent.frame == json_encoder(wire.MarketsFrame, dialect_at("retail", world.now))(
+        markets_frame
+    )
 
 
 def test_both_request_styles_are_understood_and_answered_alike(
@@ -203,16 +205,16 @@ def test_a_bad_frame_gets_an_error_frame_and_the_socket_stays(
     frame: object,
     answer: dict[str, str] | None,
 ) -> None:
-    (found,) = ask(markets, frame)
-    assert set(found) == {"requestId", "error"}
-    assert found["error"]
-    assert answer is None or found == answer
+    (result,) = ask(markets, frame)
+    assert set(result) == {"requestId", "error"}
+    assert result["error"]
+    assert answer is None or result == answer
     assert subscribe(markets, "good", "MARKET_DATA", [instrument.symbol])[0]["requestId"] == "good"
 
 
 def test_a_lone_surrogate_in_a_request_id_ends_nothing(markets: Stream) -> None:
-    (found,) = ask(markets, rb'{"unsubscribe": {"requestId": "\ud800"}}')
-    assert found["error"]
+    (result,) = ask(markets, rb'{"unsubscribe": {"requestId": "\ud800"}}')
+    assert result["error"]
 
 
 @pytest.mark.observed("sockets.bounds")
@@ -221,8 +223,8 @@ def test_ten_subscriptions_are_allowed_and_the_eleventh_is_refused(
 ) -> None:
     """S16."""
     exchange = world.core
-    for number, found in enumerate(islice(exchange.instruments, 10)):
-        assert subscribe(private, f"r{number}", "ORDER", [found.symbol]) == []
+    for number, result in enumerate(islice(exchange.instruments, 10)):
+        assert subscribe(private, f"r{number}", "ORDER", [result.symbol]) == []
     assert subscribe(private, "r10", "POSITION") == [
         {"requestId": "r10", "error": "max subscriptions per connection reached"}
     ]
@@ -234,7 +236,7 @@ def test_a_market_may_be_subscribed_once_per_type_and_a_repeat_rejects_the_whole
     world: Desk, markets: Stream, instrument: Instrument
 ) -> None:
     other = next(
-        found.symbol for found in world.core.instruments if found.symbol != instrument.symbol
+        result.symbol for result in world.core.instruments if result.symbol != instrument.symbol
     )
     subscribe(markets, "r1", "MARKET_DATA", [instrument.symbol])
     assert subscribe(markets, "r2", "MARKET_DATA", [other, instrument.symbol]) == [
@@ -354,10 +356,10 @@ def test_only_the_keys_own_account_and_the_asked_markets_are_told(
 ) -> None:
     exchange = world.core
     elsewhere = next(
-        found
-        for found in exchange.instruments
-        if found.symbol != instrument.symbol
-        and exchange.trading.state(found.symbol) is InstrumentState.OPEN
+        result
+        for result in exchange.instruments
+        if result.symbol != instrument.symbol
+        and exchange.trading.state(result.symbol) is InstrumentState.OPEN
     )
     subscribe(private, "o", "ORDER", [instrument.symbol])
     buy(world, instrument, index=2)
@@ -414,13 +416,13 @@ def test_a_position_frame_says_why_the_position_changed(
     subscribe(private, "p", "POSITION")
 
     def changes() -> list[tuple[str, str]]:
-        found = [frame["positionSubscription"] for frame in private.take()]
+        position_subscriptions = [frame["positionSubscription"] for frame in private.take()]
         return [
             (
                 change["entryType"].removeprefix("LEDGER_ENTRY_TYPE_"),
                 change["afterPosition"]["netPositionDecimal"],
             )
-            for change in found
+            for change in position_subscriptions
         ]
 
     world.place(instrument, "sell", 40, 5)
@@ -437,8 +439,8 @@ def test_a_position_frame_says_why_the_position_changed(
         assert change["entryType"] == f"LEDGER_ENTRY_TYPE_{kind}"
         assert change["afterPosition"]["netPositionDecimal"] == "0.0000"
         # what was held expires with the payment, and not before it
-        told = (change["beforePosition"]["expired"], change["afterPosition"]["expired"])
-        assert told == (before, True)
+        reported = (change["beforePosition"]["expired"], change["afterPosition"]["expired"])
+        assert reported == (before, True)
 
 
 @pytest.mark.parametrize("side", ["LONG", "SHORT"])
@@ -463,26 +465,26 @@ def test_every_field_of_a_position_frame_is_what_the_positions_then_say(
     subscribe(private, "p", "POSITION")
     reader = world.customer()
     buy(world, instrument, 40, 5)
-    said: list[dict[str, object]] = []
+    output: list[dict[str, object]] = []
     for step in range(3):
         world.place(instrument, "sell", 40, 1 + step % 2)
-        (frame,) = (one for one in private.take() if "heartbeat" not in one)
+        (frame,) = (item for item in private.take() if "heartbeat" not in item)
         change = frame["positionSubscription"]
         (held,) = reader.read(
             "/v1/portfolio/positions", "positions", market=instrument.symbol
         ).values()
         assert change["afterPosition"] == held
-        if said:
+        if output:
             untimed = {"updateTime", "qtyAvailable", "qtyAvailableDecimal", "cashValue"}
             assert {
                 name: value
                 for name, value in change["beforePosition"].items()
                 if name not in untimed
-            } == {name: value for name, value in said[-1].items() if name not in untimed}
-        said.append(held)
+            } == {name: value for name, value in output[-1].items() if name not in untimed}
+        output.append(held)
         world.advance("1h")
-    assert [one["qtyBoughtDecimal"] for one in said] == ["1.0000", "3.0000", "4.0000"]
-    assert said[-1]["fees"] == {"value": "-0.0120", "currency": "USD"}  # a maker's rebate
+    assert [item["qtyBoughtDecimal"] for item in output] == ["1.0000", "3.0000", "4.0000"]
+    assert output[-1]["fees"] == {"value": "-0.0120", "currency": "USD"}  # a maker's rebate
 
 
 @pytest.mark.spec("S4.2-14", "S2.8-3")
@@ -500,7 +502,7 @@ def test_a_corrected_settlement_leaves_the_position_that_the_frame_shows(
     for price in ("1", "0", "0.5", "1"):
         world.advance("1s")
         world.settle(instrument, price)
-        (frame,) = (one for one in private.take() if "heartbeat" not in one)
+        (frame,) = (item for item in private.take() if "heartbeat" not in item)
         before, after = (
             frame["positionSubscription"][name] for name in ("beforePosition", "afterPosition")
         )
@@ -536,15 +538,15 @@ def test_who_unsubscribes_is_told_nothing_more_and_others_go_on(
     world: Desk, private: Stream, instrument: Instrument
 ) -> None:
     other = socket(world, PRIVATE)
-    for one in (private, other):
+    for item in (private, other):
         for kind in ("ORDER", "POSITION", "ACCOUNT_BALANCE"):
-            subscribe(one, kind, kind)
+            subscribe(item, kind, kind)
 
     def trade() -> list[set[str]]:
         """The subscriptions of each socket that say something about a trade."""
         buy(world, instrument, 40, 1)
         world.place(instrument, "sell", 40, 1)
-        return [{frame["requestId"] for frame in one.take()} for one in (private, other)]
+        return [{frame["requestId"] for frame in entry.take()} for entry in (private, other)]
 
     everything = {"ORDER", "POSITION", "ACCOUNT_BALANCE"}
     assert trade() == [everything, everything]

@@ -64,7 +64,7 @@ def test_an_answer_waits_for_the_engine_and_no_longer(world: Desk, instrument: I
 def test_a_prompt_engine_is_waited_for_only_while_an_order_has_to_be_done(
     world: Desk, instrument: Instrument, until: str, rests: float
 ) -> None:
-    ann, bob = (world.retail(found) for found in two(world))
+    ann, bob = (world.retail(result) for result in two(world))
     assume(world, "retail.synchronous_until", until)
     answer, took = timed(world, ann, synchronous(instrument))
     assert (types(answer), took) == (["NEW"], rests)
@@ -73,7 +73,7 @@ def test_a_prompt_engine_is_waited_for_only_while_an_order_has_to_be_done(
 
 
 def test_an_answer_has_every_execution_of_its_instant(world: Desk, instrument: Instrument) -> None:
-    maker, taker = (world.retail(found) for found in two(world))
+    maker, taker = (world.retail(result) for result in two(world))
     maker.post("/v1/orders", json=synchronous(instrument, cents=20, contracts=2))
     maker.post("/v1/orders", json=synchronous(instrument, cents=19, contracts=2))
     slow(world, "2s")
@@ -127,27 +127,27 @@ def test_the_latency_stopgap_is_in_the_answer(world: Desk, instrument: Instrumen
     assert execution["order"]["state"] == "ORDER_STATE_REJECTED"
 
 
-@pytest.mark.parametrize("given", [None, "0"])
+@pytest.mark.parametrize("value", [None, "0"])
 def test_without_a_block_time_ten_seconds_are_waited(
-    world: Desk, instrument: Instrument, given: str | None
+    world: Desk, instrument: Instrument, value: str | None
 ) -> None:
     slow(world, "1m")
-    answer, took = timed(world, world.customer(), synchronous(instrument, given))
+    answer, took = timed(world, world.customer(), synchronous(instrument, value))
     assert (answer.json()["executions"], took) == ([], 10)
     assume(world, "retail.block_time", "2s")
-    assert timed(world, world.customer(), synchronous(instrument, given))[1] == 2
+    assert timed(world, world.customer(), synchronous(instrument, value))[1] == 2
     assume(world, "retail.block_time", "0s")
-    assert timed(world, world.customer(), synchronous(instrument, given))[1] == 0
+    assert timed(world, world.customer(), synchronous(instrument, value))[1] == 0
 
 
 @pytest.mark.spec("S7.1-9")
-@pytest.mark.parametrize("given", ["31", "9223372036854775807"])
+@pytest.mark.parametrize("value", ["31", "9223372036854775807"])
 def test_the_edge_gives_up_on_an_answer_after_thirty_seconds(
-    world: Desk, instrument: Instrument, given: str
+    world: Desk, instrument: Instrument, value: str
 ) -> None:
     client = world.customer()
     slow(world, "40s")
-    answer, took = timed(world, client, synchronous(instrument, given))
+    answer, took = timed(world, client, synchronous(instrument, value))
     assert (answer.status, took) == (504, 30)
     (row,) = client.read("/v1/orders/open", "orders")
     assert row["state"] == "ORDER_STATE_PENDING_NEW"  # the order does not know
@@ -167,13 +167,13 @@ def test_the_edge_passes_on_what_is_answered_within_thirty_seconds(
     assert took == (29 if latency == "29s" else 30)
 
 
-@pytest.mark.parametrize("given", ["-1", "5s", "1.5", "9223372036854775808", True, {}])
+@pytest.mark.parametrize("value", ["-1", "5s", "1.5", "9223372036854775808", True, {}])
 def test_a_block_time_that_is_no_number_of_seconds_is_refused(
-    world: Desk, instrument: Instrument, given: object
+    world: Desk, instrument: Instrument, value: object
 ) -> None:
     client = world.customer()
     body = retail_order(
-        instrument, "BUY_LONG", 20, 1, synchronousExecution=True, maxBlockTime=given
+        instrument, "BUY_LONG", 20, 1, synchronousExecution=True, maxBlockTime=value
     )
     for path, sent in (
         ("/v1/orders", body),
@@ -181,7 +181,7 @@ def test_a_block_time_that_is_no_number_of_seconds_is_refused(
         ("/v1/order/preview", {"request": body}),
     ):
         assert client.post(path, json=sent).status == 400, path
-    closing = {"marketSlug": instrument.symbol, "maxBlockTime": given}
+    closing = {"marketSlug": instrument.symbol, "maxBlockTime": value}
     assert client.post("/v1/order/close-position", json=closing).status == 400
     assert client.read("/v1/orders/open") == {"orders": []}
 
@@ -196,7 +196,7 @@ def test_without_synchronous_execution_nothing_waits(world: Desk, instrument: In
 
 
 def test_closing_a_position_waits_too(world: Desk, instrument: Instrument) -> None:
-    ann, bob = (world.retail(found) for found in two(world))
+    ann, bob = (world.retail(result) for result in two(world))
     ann.post("/v1/orders", json=synchronous(instrument, cents=20, contracts=3))
     bob.post("/v1/orders", json=synchronous(instrument, intent="SELL_LONG", cents=20, contracts=3))
     bob.post("/v1/orders", json=synchronous(instrument, cents=15, contracts=5))
@@ -226,7 +226,7 @@ def test_a_batch_waits_for_its_synchronous_entries(world: Desk, instrument: Inst
 
 @pytest.mark.observed("orders.synchronous")
 def test_an_answer_may_wait_until_the_order_is_done(world: Desk, instrument: Instrument) -> None:
-    ann, bob = (world.retail(found) for found in two(world))
+    ann, bob = (world.retail(result) for result in two(world))
     assume(world, "retail.synchronous_until", "done")
     parked = ann.post("/v1/orders", json=synchronous(instrument, "20"), wait=False)
     world.advance("3s")
@@ -241,7 +241,7 @@ def test_an_answer_may_wait_until_the_order_is_done(world: Desk, instrument: Ins
 
 def test_others_trade_while_an_answer_waits(world: Desk, instrument: Instrument) -> None:
     """What another account does in the meantime is seen by the engine first where it came first."""
-    ann, bob = (world.retail(found) for found in two(world))
+    ann, bob = (world.retail(result) for result in two(world))
     slow(world, "1s")
     parked = ann.post(
         "/v1/orders", json=synchronous(instrument, "5", cents=20, contracts=1), wait=False
@@ -281,8 +281,8 @@ def test_a_waiting_answer_survives_a_snapshot_and_replays(tmp_path: Path) -> Non
         digest = sim.digest
     assert replay_file(path).simulation.digest == digest
     with path.open("rb") as file:
-        shown = list(rows(line for _, line in read_journal(file)[1]))
-    assert [row.actor for row in shown if "answer-1 is answered: 200" in row.details] == [
+        displayed = list(rows(line for _, line in read_journal(file)[1]))
+    assert [row.actor for row in displayed if "answer-1 is answered: 200" in row.details] == [
         "clock",
         "clock",
         "server",
@@ -343,11 +343,11 @@ def test_reads_trail_an_asynchronous_order_and_its_fill(
     world: Desk, instrument: Instrument
 ) -> None:
     """Retail facts: not there for a moment, then new, then filled; its position comes as late."""
-    ann, bob = (world.retail(found) for found in two(world))
+    ann, bob = (world.retail(result) for result in two(world))
     assume(world, "retail.read_lag", "500ms")
     placed = ann.send("/v1/orders", retail_order(instrument, "BUY_LONG", 20, 2), "id")
 
-    def seen() -> tuple[str, list[str], str]:
+    def noticed() -> tuple[str, list[str], str]:
         answer = ann.get(f"/v1/order/{placed}")
         state = (
             answer.json()["order"]["state"].removeprefix("ORDER_STATE_")
@@ -361,21 +361,21 @@ def test_reads_trail_an_asynchronous_order_and_its_fill(
             held["netPositionDecimal"] if held else "",
         )
 
-    assert seen() == ("404", [], "")
+    assert noticed() == ("404", [], "")
     world.advance("499ms")
-    assert seen() == ("404", [], "")
+    assert noticed() == ("404", [], "")
     world.advance("1ms")
-    assert seen() == ("NEW", [placed], "")
+    assert noticed() == ("NEW", [placed], "")
     bob.post("/v1/orders", json=retail_order(instrument, "SELL_LONG", 20, 1))
     world.advance("200ms")
     bob.post("/v1/orders", json=retail_order(instrument, "SELL_LONG", 20, 1))
-    assert seen() == ("NEW", [placed], "")
+    assert noticed() == ("NEW", [placed], "")
     world.advance("300ms")
-    assert seen() == ("PARTIALLY_FILLED", [placed], "1.0000")
+    assert noticed() == ("PARTIALLY_FILLED", [placed], "1.0000")
     world.advance("200ms")
-    assert seen() == ("FILLED", [], "2.0000")
+    assert noticed() == ("FILLED", [], "2.0000")
     assume(world, "retail.read_lag", "0s")
-    assert seen() == ("FILLED", [], "2.0000")
+    assert noticed() == ("FILLED", [], "2.0000")
 
 
 def test_an_order_that_waits_for_the_engine_is_read_as_pending_until_the_lag_has_passed(
@@ -411,33 +411,33 @@ def test_a_read_is_never_older_than_the_last_synchronous_answer_about_the_order(
     world: Desk, instrument: Instrument
 ) -> None:
     """Whatever others ask and are told meanwhile."""
-    ann, bob = (world.retail(found) for found in two(world))
+    ann, bob = (world.retail(result) for result in two(world))
     assume(world, "retail.read_lag", "1s")
     first = ann.send("/v1/orders", synchronous(instrument, contracts=3), "id")
 
-    def seen() -> tuple[str, list[str]]:
+    def noticed() -> tuple[str, list[str]]:
         state = ann.read(f"/v1/order/{first}", "order", "state")
         working = [row["id"] for row in ann.read("/v1/orders/open", "orders")]
         return state.removeprefix("ORDER_STATE_"), working
 
     world.advance("600ms")
     second = ann.send("/v1/orders", synchronous(instrument, cents=19), "id")
-    assert seen() == ("NEW", [first, second])
+    assert noticed() == ("NEW", [first, second])
     bob.post("/v1/orders", json=retail_order(instrument, "SELL_LONG", 20, 1))
     for wait in ("399ms", "1ms", "599ms"):
         world.advance(wait)
-        assert seen() == ("NEW", [first, second])
+        assert noticed() == ("NEW", [first, second])
     world.advance("1ms")
-    assert seen() == ("PARTIALLY_FILLED", [first, second])
+    assert noticed() == ("PARTIALLY_FILLED", [first, second])
     bob.post("/v1/orders", json=synchronous(instrument, intent="SELL_LONG", contracts=2))
-    assert seen() == ("PARTIALLY_FILLED", [first, second])
+    assert noticed() == ("PARTIALLY_FILLED", [first, second])
     world.advance("1s")
-    assert seen() == ("FILLED", [second])
+    assert noticed() == ("FILLED", [second])
 
 
 def two(world: Desk) -> list[Any]:
     """Keys of two retail accounts."""
-    return list({found.account: found for found in world.core.firms.api_keys()}.values())[:2]
+    return list({api_key.account: api_key for api_key in world.core.firms.api_keys()}.values())[:2]
 
 
 def test_what_the_edge_cut_is_told_by_log_explanation_and_judge(
@@ -457,20 +457,23 @@ def test_what_the_edge_cut_is_told_by_log_explanation_and_judge(
     (logged,) = sim.log.select(operation="CreateOrder", status=504)
     assert (logged["seq"], logged["code"], logged["explain"]) == (asked, 4, request_id)
 
-    found = explain(sim, request_id)
-    assert found is not None
-    assert (found["status"], found["stage"], found["retry"]) == (504, "answer", True)
-    assert [one["name"] for one in found["assumptions"]] == ["engine.latency", "retail.block_time"]
-    (order,) = found["orders"]
+    result = explain(sim, request_id)
+    assert result is not None
+    assert (result["status"], result["stage"], result["retry"]) == (504, "answer", True)
+    assert [assumption["name"] for assumption in result["assumptions"]] == [
+        "engine.latency",
+        "retail.block_time",
+    ]
+    (order,) = result["orders"]
     assert sim.exchange.trading.orders.get(order) is not None
-    assert [link["seq"] for link in found["chain"]] == sorted(
-        link["seq"] for link in found["chain"]
+    assert [link["seq"] for link in result["chain"]] == sorted(
+        link["seq"] for link in result["chain"]
     )
-    assert (found["chain"][0]["seq"], found["chain"][-1]["what"]) == (
+    assert (result["chain"][0]["seq"], result["chain"][-1]["what"]) == (
         asked,
         "refused: upstream timeout",
     )
-    assert "answer.due" in found["chain"][-1]["by"]
+    assert "answer.due" in result["chain"][-1]["by"]
     assert [call.status for call in ClientActivity(sim).calls if call.seq == asked] == [504]
 
     # Going back to where nobody had answered yet takes the answer back too; going on gives it

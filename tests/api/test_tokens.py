@@ -77,10 +77,16 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("found", "fields", "error", "http"), CASES)
+@pytest.mark.parametrize(("verified_credential", "fields", "error", "http"), CASES)
 def test_refusals_are_oauth_errors(
-    exchange: Any, found: VerifiedCredential, fields: dict[str, str], error: str, http: int
+    exchange: Any,
+    verified_credential: VerifiedCredential,
+    fields: dict[str, str],
+    error: str,
+    http: int,
 ) -> None:
     with pytest.raises(OAuthRefusal) as refused:
-        issue_token(exchange, Caller(plane="auth", credential=found), request(**fields))
+        issue_token(
+            exchange, Caller(plane="auth", credential=verified_credential), request(**fields)
+        )
     assert (refused.value.error, refused.value.http) == (error, http)

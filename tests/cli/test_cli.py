@@ -163,18 +163,18 @@ def test_an_unreadable_file_is_named_without_a_line_that_it_does_not_have(capsys
 
 
 def test_run_writes_its_journal_to_a_named_file_or_into_a_folder(capsys, scenario, tmp_path):
-    one, folder = tmp_path / "new" / "one.ndjson", tmp_path / "runs"
-    assert sim(capsys, "run", scenario(), "--journal", one)[0] == 0
+    item, folder = tmp_path / "new" / "one.ndjson", tmp_path / "runs"
+    assert sim(capsys, "run", scenario(), "--journal", item)[0] == 0
     assert sim(capsys, "run", scenario(), "--journal", folder)[0] == 0
-    assert one.read_bytes() == (folder / "one-step-7.ndjson").read_bytes()
-    assert sim(capsys, "replay", one)[0] == 0
+    assert item.read_bytes() == (folder / "one-step-7.ndjson").read_bytes()
+    assert sim(capsys, "replay", item)[0] == 0
 
 
 def test_one_journal_file_for_several_runs_is_refused(capsys, scenario, tmp_path):
-    one = tmp_path / "one.ndjson"
-    code, _, err = sim(capsys, "run", scenario(), "--seeds", "1..2", "--journal", one)
-    assert code == 2 and not one.exists()
-    assert err == f"sim: --journal {one} is one file, for 2 runs: name a folder\n"
+    item = tmp_path / "one.ndjson"
+    code, _, err = sim(capsys, "run", scenario(), "--seeds", "1..2", "--journal", item)
+    assert code == 2 and not item.exists()
+    assert err == f"sim: --journal {item} is one file, for 2 runs: name a folder\n"
 
 
 def test_a_folder_in_place_of_a_journal_is_refused(capsys, tmp_path):
@@ -304,11 +304,11 @@ def test_help_and_usage_import_nothing_heavy():
         " 'jwt', 'lark', 'rich', 'yaml', 'msgspec', 'asyncio'}))"
     )
     command = [sys.executable, "-c", probe]
-    found = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines()[-1] == "[]"
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_closed_pipe_is_no_error(journal):
     command = f"{sys.executable} -m sim catalogue assumptions | head -1"
-    found = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-    assert (found.returncode, found.stderr) == (0, "")
+    result = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")

@@ -54,10 +54,10 @@ def recorded(tmp_path_factory):
 @pytest.mark.parametrize("option", ["--junit", "--results", "--save-failures"])
 def test_what_cannot_be_written_is_told_before_anything_runs(capsys, tmp_path, option):
     (tmp_path / "file").touch()
-    code, said = sim(capsys, "run", "quickstart", option, tmp_path / "file" / "below")
+    code, output = sim(capsys, "run", "quickstart", option, tmp_path / "file" / "below")
     assert code == 2
-    assert "passed" not in said
-    assert str(tmp_path / "file") in said
+    assert "passed" not in output
+    assert str(tmp_path / "file") in output
 
 
 def test_a_folder_that_is_not_there_is_made_for_the_results(capsys, tmp_path):
@@ -75,9 +75,9 @@ def test_a_run_that_never_came_to_its_report_leaves_no_empty_one(capsys, tmp_pat
 def test_results_of_something_else_are_not_resumed_and_stay_as_they_are(capsys, tmp_path):
     results = tmp_path / "r.ndjson"
     results.write_text('{"some": "other file"}\n')
-    code, said = sim(capsys, "run", "quickstart", "--results", results, "--resume")
+    code, output = sim(capsys, "run", "quickstart", "--results", results, "--resume")
     assert code == 2
-    assert f"{results}:1:1: not a line of a results file" in said
+    assert f"{results}:1:1: not a line of a results file" in output
     assert results.read_text() == '{"some": "other file"}\n'
 
 
@@ -92,18 +92,18 @@ def test_keys_never_go_over_keys(capsys, tmp_path):
     assert sim(capsys, "keys", "--out", tmp_path)[0] == 0
     before = (tmp_path / "partner.pem").read_bytes()
     assert (tmp_path / "partner.pem").stat().st_mode & 0o077 == 0
-    code, said = sim(capsys, "keys", "--out", tmp_path)
+    code, output = sim(capsys, "keys", "--out", tmp_path)
     assert code == 2
-    assert "partner.pem" in said
+    assert "partner.pem" in output
     assert (tmp_path / "partner.pem").read_bytes() == before
 
 
 @pytest.mark.parametrize("arguments", [("keys", "--out"), ("demo", "--journal")])
 def test_a_place_where_nothing_can_be_is_an_error_of_usage(capsys, tmp_path, arguments):
     (tmp_path / "file").touch()
-    code, said = sim(capsys, *arguments, tmp_path / "file" / "below")
+    code, output = sim(capsys, *arguments, tmp_path / "file" / "below")
     assert code == 2
-    assert said.startswith("sim: ")
+    assert output.startswith("sim: ")
 
 
 @pytest.mark.parametrize(
@@ -118,31 +118,31 @@ def test_a_place_where_nothing_can_be_is_an_error_of_usage(capsys, tmp_path, arg
     ],
 )
 def test_numbers_of_options_are_counted(capsys, arguments):
-    code, said = sim(capsys, *arguments)
+    code, output = sim(capsys, *arguments)
     assert code == 2
-    assert f"{arguments[-2]}: expected a number from" in said
+    assert f"{arguments[-2]}: expected a number from" in output
 
 
 def test_a_name_that_is_nothing_lists_what_is_bundled(capsys):
-    code, said = sim(capsys, "check", "/no/such/place")
+    code, output = sim(capsys, "check", "/no/such/place")
     assert code == 2
-    assert "quickstart" in said
+    assert "quickstart" in output
 
 
 # ---- journals as they come back from elsewhere
 
 
 def test_a_packed_journal_is_read_as_it_is_and_up_to_where_it_is_cut(capsys, tmp_path, recorded):
-    whole, cut = tmp_path / "run.ndjson.gz", tmp_path / "cut.gz"
-    whole.write_bytes(gzip.compress(recorded))
+    total, cut = tmp_path / "run.ndjson.gz", tmp_path / "cut.gz"
+    total.write_bytes(gzip.compress(recorded))
     cut.write_bytes(gzip.compress(recorded)[:-60])
     for command in ("replay", "timeline", "explain", "conformance", "bisect"):
-        assert sim(capsys, command, whole)[0] == 0
-    assert "6 inputs replayed" in sim(capsys, "replay", whole)[1]
-    code, said = sim(capsys, "replay", cut)
+        assert sim(capsys, command, total)[0] == 0
+    assert "6 inputs replayed" in sim(capsys, "replay", total)[1]
+    code, output = sim(capsys, "replay", cut)
     assert code == 0
-    assert "inputs replayed, every line as recorded" in said
-    assert "6 inputs" not in said
+    assert "inputs replayed, every line as recorded" in output
+    assert "6 inputs" not in output
 
 
 def test_a_journal_may_come_through_a_pipe_where_it_is_read_once(recorded):
@@ -173,10 +173,10 @@ def test_a_journal_may_come_through_a_pipe_where_it_is_read_once(recorded):
 def test_a_spoilt_beginning_is_named(capsys, tmp_path, recorded, spoil, words, command):
     path = tmp_path / "spoilt"
     path.write_bytes(spoil(recorded))
-    code, said = sim(capsys, command, path, *([path] if command == "diff" else []))
+    code, output = sim(capsys, command, path, *([path] if command == "diff" else []))
     assert code == 2
-    assert words in said
-    assert f"{path}:1:1: " in said
+    assert words in output
+    assert f"{path}:1:1: " in output
 
 
 # An execution whose order has prices in units of nothing.
@@ -190,7 +190,7 @@ NO_SCALE = (
 def test_the_line_that_is_no_record_is_named(capsys, tmp_path, recorded, command):
     lines = recorded.splitlines(keepends=True)
     (tmp_path / "whole").write_bytes(recorded)
-    whole = [tmp_path / "whole"] if command == "diff" else []
+    total = [tmp_path / "whole"] if command == "diff" else []
     for spoilt in (
         b"garbage\n",
         b'{"seq":3,"at":1,"input":{"type":"rest"},"out":{}}\n',
@@ -201,9 +201,9 @@ def test_the_line_that_is_no_record_is_named(capsys, tmp_path, recorded, command
         + b"]}}\n",
     ):
         (tmp_path / "spoilt").write_bytes(b"".join((*lines[:3], spoilt, *lines[4:])))
-        code, said = sim(capsys, command, tmp_path / "spoilt", *whole)
+        code, output = sim(capsys, command, tmp_path / "spoilt", *total)
         assert code == 2
-        assert f"{tmp_path / 'spoilt'}:4:1: not a journal record" in said
+        assert f"{tmp_path / 'spoilt'}:4:1: not a journal record" in output
 
 
 # What may have become of a line, by what it was.
@@ -226,22 +226,22 @@ def test_every_tool_names_the_line_of_a_journal_that_cannot_be_read(
 ):
     monkeypatch.setattr(journal_reader, "LINE_MAX", 1 << 20)
     lines = recorded.splitlines(keepends=True)
-    path, whole = tmp_path / "spoilt", tmp_path / "whole"
+    path, total = tmp_path / "spoilt", tmp_path / "whole"
     path.write_bytes(b"".join((*lines[:3], DAMAGE[damage](lines[3]), *lines[4:])))
-    whole.write_bytes(recorded)
+    total.write_bytes(recorded)
     for command in (
         ("replay", path),
         ("timeline", path),
         ("explain", path),
         ("conformance", path),
         ("shrink", path),
-        ("bisect", path, whole),
-        ("diff", path, whole),
-        ("diff", whole, path),
+        ("bisect", path, total),
+        ("diff", path, total),
+        ("diff", total, path),
     ):
-        code, said = sim(capsys, *command)
-        assert code == 2, (command, said)
-        assert f"{path}:4:1: " in said
+        code, output = sim(capsys, *command)
+        assert code == 2, (command, output)
+        assert f"{path}:4:1: " in output
 
 
 @pytest.mark.parametrize("command", ["replay", "timeline", "explain", "conformance", "diff"])
@@ -249,18 +249,18 @@ def test_every_tool_names_the_line_of_a_journal_that_cannot_be_read(
 def test_what_has_no_end_is_no_journal(capsys, endless, command):
     if not Path(endless).exists():
         pytest.skip("no such device")
-    code, said = sim(capsys, command, endless, *([endless] if command == "diff" else []))
+    code, output = sim(capsys, command, endless, *([endless] if command == "diff" else []))
     refusal = (
         "is not a regular file" if command == "diff" else ":1:1: line 1 is not a journal header"
     )
-    assert (code, f"{endless}{' ' * (command == 'diff')}{refusal}" in said) == (2, True)
+    assert (code, f"{endless}{' ' * (command == 'diff')}{refusal}" in output) == (2, True)
 
 
 def test_bytes_that_begin_like_a_comment_are_no_scenario(capsys, tmp_path):
     file = tmp_path / "run.ndjson"
     file.write_bytes(b"#\xff\xfe\n")
-    code, said = sim(capsys, "timeline", file)
-    assert code == 2 and ":1:1: line 1 is not a journal header" in said
+    code, output = sim(capsys, "timeline", file)
+    assert code == 2 and ":1:1: line 1 is not a journal header" in output
 
 
 def test_two_journals_of_which_one_is_garbage_further_down(capsys, tmp_path, recorded):
@@ -273,9 +273,9 @@ def test_two_journals_of_which_one_is_garbage_further_down(capsys, tmp_path, rec
 
 def test_a_replay_that_differs_says_with_what_else_it_was_recorded(capsys, tmp_path, recorded):
     (tmp_path / "old").write_bytes(recorded.replace(b'"tzdata":"', b'"tzdata":"1', 1))
-    code, said = sim(capsys, "replay", tmp_path / "old")
+    code, output = sim(capsys, "replay", tmp_path / "old")
     assert code == 3
-    assert "recorded with tzdata 1" in said
+    assert "recorded with tzdata 1" in output
 
 
 # ---- output and signals
@@ -361,9 +361,9 @@ def test_a_ready_file_of_yesterday_is_gone_before_anything_listens(capsys, tmp_p
     ready.write_text('{"gateway": "http://127.0.0.1:1"}')
     # a folder: it ends there
     files = ("--ready-file", ready, "--journal", tmp_path)
-    code, said = sim(capsys, "serve", "--port-base", "0", *files)
+    code, output = sim(capsys, "serve", "--port-base", "0", *files)
     assert code == 2
-    assert str(tmp_path) in said
+    assert str(tmp_path) in output
     assert not ready.exists()
 
 
@@ -373,10 +373,10 @@ def test_a_ready_file_of_yesterday_is_gone_before_anything_listens(capsys, tmp_p
 def test_a_place_of_the_wrong_kind_is_told_before_serving(capsys, tmp_path, option, words):
     (tmp_path / "file").touch()
     path = tmp_path if option == "--ready-file" else tmp_path / "file"
-    code, said = sim(capsys, "serve", "--port-base", "0", option, path)
+    code, output = sim(capsys, "serve", "--port-base", "0", option, path)
     assert code == 2
-    assert words in said
-    assert str(tmp_path) in said
+    assert words in output
+    assert str(tmp_path) in output
 
 
 def test_an_installation_without_tests_shows_the_ledger_it_was_built_with(
@@ -388,9 +388,9 @@ def test_an_installation_without_tests_shows_the_ledger_it_was_built_with(
     monkeypatch.setattr(spec_coverage, "TESTS", tmp_path)
     assert sim(capsys, "catalogue", "ledger", "--json") == (0, here)
     (tmp_path / "ledger.json").unlink()
-    code, said = sim(capsys, "catalogue", "ledger")
+    code, output = sim(capsys, "catalogue", "ledger")
     assert code == 2
-    assert "no ledger of statements" in said
+    assert "no ledger of statements" in output
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of others are for Linux")
@@ -418,6 +418,6 @@ def test_an_exchange_whose_journal_finds_no_room_stops_and_what_was_answered_rep
     assert running.returncode == 2
     assert b"the journal cannot be written any further, so this exchange stops" in err
     assert b"Traceback" not in err
-    code, said = sim(capsys, "replay", journal)
+    code, output = sim(capsys, "replay", journal)
     assert code == 0
-    assert f"{answered} inputs replayed, every line as recorded" in said
+    assert f"{answered} inputs replayed, every line as recorded" in output

@@ -52,7 +52,9 @@ SAMPLES = {  # a value for each argument that does not take any text or path
 def sample(option: str, action: argparse.Action) -> str:
     """A value that is not the default one."""
     if action.choices:
-        return next(str(one) for one in reversed(list(action.choices)) if one != action.default)
+        return next(
+            str(choice) for choice in reversed(list(action.choices)) if choice != action.default
+        )
     return SAMPLES.get(option, "some")
 
 
@@ -95,20 +97,20 @@ def test_every_option_of_every_command_comes_from_the_environment(command, optio
     else:
         value = sample(option, action)
         values = value.split(",") if isinstance(action, argparse._AppendAction) else [value]
-        named = [f"{option}={one}" for one in values]
-    wanted = vars(parse([*words, *named]))
-    assert wanted[action.dest] != action.default
+        named = [f"{option}={item}" for item in values]
+    expected = vars(parse([*words, *named]))
+    assert expected[action.dest] != action.default
     monkeypatch.setenv(variable(option), value)
     if NOT_READ.get((command, option)) or NOT_READ.get(("", option)):
         assert vars(parse(words))[action.dest] == action.default
     else:
-        assert vars(parse(words)) == wanted
+        assert vars(parse(words)) == expected
 
 
 def test_reasons_are_about_options_that_there_are():
     every = every_option()
     assert {option for name, option in NOT_READ if not name} <= {option for _, option in every}
-    assert {one for one in NOT_READ if one[0]} <= set(every)
+    assert {item for item in NOT_READ if item[0]} <= set(every)
 
 
 def test_the_command_line_wins_and_an_empty_value_is_none(monkeypatch):
@@ -136,7 +138,7 @@ def test_a_value_of_the_command_line_is_its_own(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "says"),
+    ("name", "value", "text"),
     [
         (
             "SIM_PORT_BASE",
@@ -149,7 +151,7 @@ def test_a_value_of_the_command_line_is_its_own(monkeypatch, capsys):
     ],
 )
 def test_a_value_that_cannot_be_meant_is_told_with_its_variable(
-    name, value, says, monkeypatch, capsys
+    name, value, text, monkeypatch, capsys
 ):
     monkeypatch.setenv(name, value)
     try:
@@ -157,7 +159,7 @@ def test_a_value_that_cannot_be_meant_is_told_with_its_variable(
     except SystemExit as ended:
         code = ended.code
     assert code == 2
-    assert says in capsys.readouterr().err
+    assert text in capsys.readouterr().err
 
 
 def test_a_variable_that_nothing_reads_is_warned_of(monkeypatch, capsys):
@@ -165,9 +167,9 @@ def test_a_variable_that_nothing_reads_is_warned_of(monkeypatch, capsys):
     monkeypatch.setenv("SIM_GATEWAY", "http://127.0.0.1:1")
     monkeypatch.setenv("SIM_JOBS", "2")  # of other commands
     parse(["serve"])
-    told = capsys.readouterr().err
+    reported = capsys.readouterr().err
     assert (
-        told
+        reported
         == "sim: warning: the variable SIM_PORTBASE is unknown and has no effect; did you mean SIM_PORT_BASE?\n"
     )
 

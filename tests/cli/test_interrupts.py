@@ -74,14 +74,14 @@ def interrupted(folder, *command, when, on="err", **more):
         cwd=folder,
         **more,
     )
-    said = {"out": "", "err": ""}
+    output = {"out": "", "err": ""}
     for raw in running.stdout if on == "out" else running.stderr:
-        said[on] += raw.decode()
+        output[on] += raw.decode()
         if when in raw.decode():
             break
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=300)
-    ended = Ended(said["out"] + out.decode(), said["err"] + err.decode())
+    ended = Ended(output["out"] + out.decode(), output["err"] + err.decode())
     assert running.returncode == 130, ended
     assert "Traceback" not in ended.out + ended.err
     return ended
@@ -146,9 +146,9 @@ def test_the_smallest_that_was_found_is_written(tmp_path):
     command = ("shrink", "many.yaml", "--out", "small.yaml")
     ended = interrupted(tmp_path, *command, when=" trials, ")
     assert "this is the smallest that was found so far" in ended.out
-    whole, small = (load_scenario(str(tmp_path / name)) for name in ("many.yaml", "small.yaml"))
-    assert len(small.steps) == len(whole.steps)  # each order counts
-    assert len(json.dumps(small.plain())) < len(json.dumps(whole.plain()))
+    total, small = (load_scenario(str(tmp_path / name)) for name in ("many.yaml", "small.yaml"))
+    assert len(small.steps) == len(total.steps)  # each order counts
+    assert len(json.dumps(small.plain())) < len(json.dumps(total.plain()))
 
 
 def test_a_seed_that_fails_was_not_found_yet(tmp_path):
@@ -162,14 +162,14 @@ def test_a_seed_that_fails_was_not_found_yet(tmp_path):
 @pytest.mark.long
 def test_a_search_says_up_to_where_it_holds(tmp_path, journal):
     ended = interrupted(tmp_path, "bisect", journal, "--every", "1", "--json", when=" lines of ")
-    found = json.loads(ended.out)
-    assert found["interrupted"] is True
-    assert found["changed"] is None and found["first"] is found["last"] is True
+    result = json.loads(ended.out)
+    assert result["interrupted"] is True
+    assert result["changed"] is None and result["first"] is result["last"] is True
 
 
 def test_a_replay_says_how_far_it_agrees(tmp_path, journal):
-    with journal.open("rb") as whole:
-        begins = b"".join(whole.readline() for _ in range(150))
+    with journal.open("rb") as total:
+        begins = b"".join(total.readline() for _ in range(150))
     read, write = os.pipe()
     os.write(write, begins)  # the rest of the run never comes
     try:
@@ -207,9 +207,9 @@ def test_a_recording_is_compared_as_far_as_it_was_read(tmp_path):
         file.append("gateway", at, request=request, answer=answer)
     file.close()
     command = ("compare", "session.ndjson", "--scenario", "quickstart", "--json")
-    found = json.loads(interrupted(tmp_path, *command, when=" lines compared").out)
-    assert "interrupted; this is of what was compared before, and some" in found["warnings"][0]
-    assert 0 < found["totals"]["seen"] < LINES
+    result = json.loads(interrupted(tmp_path, *command, when=" lines compared").out)
+    assert "interrupted; this is of what was compared before, and some" in result["warnings"][0]
+    assert 0 < result["totals"]["seen"] < LINES
 
 
 @pytest.mark.long
@@ -227,17 +227,17 @@ def test_a_terminal_shows_a_bar_and_its_ctrl_c_is_heard_by_workers_too(tmp_path)
         cwd=tmp_path,
     )
     os.close(side)
-    seen = b""
-    while b"/100000" not in seen:
-        seen += os.read(terminal, 4096)
+    observed = b""
+    while b"/100000" not in observed:
+        observed += os.read(terminal, 4096)
     os.write(terminal, b"\x03")
     with suppress(OSError):  # the other side is closed
         while more := os.read(terminal, 4096):
-            seen += more
+            observed += more
     out, _ = running.communicate(timeout=300)
     os.close(terminal)
     assert running.returncode == 130
-    assert b"sim: interrupted after" in seen and b"Traceback" not in seen
+    assert b"sim: interrupted after" in observed and b"Traceback" not in observed
     assert json.loads(out)["interrupted"] is True
 
 

@@ -37,12 +37,12 @@ steps:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return a folder with a blank and quotes in its name, and such a scenario."""
-    made = tmp_path_factory.mktemp("some") / 'it\'s a "folder"'
-    made.mkdir()
-    (made / "my scenario.yaml").write_text(FAILING)
+    created = tmp_path_factory.mktemp("some") / 'it\'s a "folder"'
+    created.mkdir()
+    (created / "my scenario.yaml").write_text(FAILING)
     other = FAILING.replace('qty: "5"', 'qty: "6"').replace("failing", "other")
-    (made / "other's.yaml").write_text(other)
-    return made
+    (created / "other's.yaml").write_text(other)
+    return created
 
 
 def sim(folder, *arguments, module="sim"):
@@ -52,11 +52,11 @@ def sim(folder, *arguments, module="sim"):
     return done.stdout + done.stderr
 
 
-def copied(said):
+def copied(output):
     """Return the commands in a text."""
-    found = COPIED.findall(said)
-    assert found, said
-    return found
+    result = COPIED.findall(output)
+    assert result, output
+    return result
 
 
 def pasted(command, code=0):
@@ -86,14 +86,14 @@ def serving(folder, command, *, shell=False):
         stderr=subprocess.STDOUT,
         bufsize=0,
     )
-    said = ""
+    output = ""
     try:
-        while "/book" not in said:
-            assert select.select([running.stdout], [], [], 60)[0], said
+        while "/book" not in output:
+            assert select.select([running.stdout], [], [], 60)[0], output
             line = running.stdout.readline().decode()
-            assert line, said
-            said += line
-        yield said
+            assert line, output
+            output += line
+        yield output
     finally:
         running.send_signal(signal.SIGINT)
         rest, _ = running.communicate(timeout=60)
@@ -106,11 +106,11 @@ copied_later: list[str] = []
 
 @pytest.mark.long
 def test_the_journal_of_a_failed_run(folder):
-    said = sim(folder, "run", "my scenario.yaml", "--save-failures", "kept runs")
-    (command,) = copied(said)
+    output = sim(folder, "run", "my scenario.yaml", "--save-failures", "kept runs")
+    (command,) = copied(output)
     assert "inputs replayed, every line as recorded" in pasted(command)
-    said = sim(folder, "sweep", "my scenario.yaml", "--seeds", "1..2", "--save-failures", "o'r")
-    first, second = copied(said)
+    output = sim(folder, "sweep", "my scenario.yaml", "--seeds", "1..2", "--save-failures", "o'r")
+    first, second = copied(output)
     assert first != second and "seed 1" in pasted(first) and "seed 2" in pasted(second)
 
 
@@ -124,11 +124,11 @@ def test_where_a_search_ended(folder):
     sim(folder, "run", "my scenario.yaml", "other's.yaml", "--seed", "3", "--journal", ".")
     first, second = sorted(path.name for path in folder.glob("*.ndjson"))
     expect = "{open_orders: {as: maker, count: 352}}"
-    found = copied(sim(folder, "bisect", first, "--expect", expect))
-    found += copied(sim(folder, "bisect", first, second))
-    for command in found:
-        with serving("/", f"exec {command} --port-base 0", shell=True) as said:
-            assert "as recorded" in said
+    result = copied(sim(folder, "bisect", first, "--expect", expect))
+    result += copied(sim(folder, "bisect", first, second))
+    for command in result:
+        with serving("/", f"exec {command} --port-base 0", shell=True) as output:
+            assert "as recorded" in output
 
 
 @pytest.mark.long
@@ -156,8 +156,8 @@ def test_a_failing_test_and_its_faults(folder):
     replayed, coverage = copied(sim(folder, "test_it's.py", *options, *met, module="pytest"))
     assert "inputs replayed" in pasted(replayed)
     assert "operations" in pasted(coverage)
-    said = sim(folder, "explore", "test_it's.py", "--faults", "error*", "--", "-k", "calls")
-    (command,) = copied(said)
+    output = sim(folder, "explore", "test_it's.py", "--faults", "error*", "--", "-k", "calls")
+    (command,) = copied(output)
     assert "failed" in pasted(command, code=1)
 
 
@@ -175,10 +175,10 @@ def test_what_a_machine_of_states_keeps(folder):
         "Test = Machine.TestCase\n"
         "Test.settings = settings(max_examples=1, stateful_step_count=1, phases=[Phase.generate])\n"
     )
-    said = sim(folder, "test_machine.py", "-p", "no:cacheprovider", module="pytest")
+    output = sim(folder, "test_machine.py", "-p", "no:cacheprovider", module="pytest")
     # pytest repeats a failure in its summary if CI is set
     printed = {
-        line.removeprefix("E").strip(): None for line in said.splitlines() if "/sim " in line
+        line.removeprefix("E").strip(): None for line in output.splitlines() if "/sim " in line
     }
     run, timeline = printed
     assert "passed" in pasted(run)
@@ -188,8 +188,8 @@ def test_what_a_machine_of_states_keeps(folder):
 @pytest.mark.long
 def test_the_greeting_of_a_server_its_journal_and_its_curl(folder):
     command = [sys.executable, "-m", "sim", "serve", "--port-base", "0", "--tls", "the tl's"]
-    with serving(folder, [*command, "--journal", "serve'd run.ndjson"]) as said:
-        (curl,) = copied(said)
+    with serving(folder, [*command, "--journal", "serve'd run.ndjson"]) as output:
+        (curl,) = copied(output)
         assert "--cacert" in curl
         assert "marketData" in json.loads(pasted(curl.replace("curl ", "curl -s ")))
     (replay,) = copied(copied_later[-1])
@@ -203,7 +203,7 @@ def test_the_end_of_the_demo(folder):
 
 
 def test_the_bundle_of_contracts_compiles_as_it_says(folder):
-    said = sim(folder, "proto", "the proto's")
-    words = re.search(r"python (-m grpc_tools.protoc .*?)\)$", said, re.DOTALL)[1] + ")"
+    output = sim(folder, "proto", "the proto's")
+    words = re.search(r"python (-m grpc_tools.protoc .*?)\)$", output, re.DOTALL)[1] + ")"
     assert pasted(f"cd '{folder.parent}' && mkdir -p stubs && {sys.executable} {words}") == ""
     assert list((folder.parent / "stubs").rglob("*_pb2_grpc.py"))

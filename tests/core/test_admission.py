@@ -46,13 +46,13 @@ def test_each_term_is_taken_over_by_itself(name: str) -> None:
         tif=TimeInForce.DAY,
     )
     was = getattr(plain, name)
-    given = OTHERS.get(
+    others = OTHERS.get(
         name,
         True if isinstance(was, bool) else 7 if isinstance(was, int) or was is None else "other",
     )
-    command = structs.replace(plain, **{name: given})
+    command = structs.replace(plain, **{name: others})
     order = draft_order(command, Instrument(symbol=command.symbol), 1)
-    assert getattr(order, name) == given
+    assert getattr(order, name) == others
     untouched = draft_order(plain, Instrument(symbol="X"), 1)
     assert {
         other
@@ -91,11 +91,11 @@ MISTAKES: dict[str, dict[str, Any]] = {
 
 
 def market() -> Market:
-    found = Market(
+    result = Market(
         Instrument(symbol="X", price_scale=100, tick=2, size_high=1_500_000, price_high=98)
     )
-    found.sell("t", 5, 60, smp_id="same", clord_id="taken")
-    return found
+    result.sell("t", 5, 60, smp_id="same", clord_id="taken")
+    return result
 
 
 def refused(name: str, *others: str) -> Refusal:

@@ -84,14 +84,14 @@ def test_no_price_trades_more_and_the_book_is_uncrossed_after(
             sum(qty for limit, qty in offers if limit <= price),
         )
 
-    found = equilibrium_price(market.trading.book("X"), None)
+    result = equilibrium_price(market.trading.book("X"), None)
     most = max(volume(price) for price in range(40, 61))
-    assert (found.qty if found is not None else 0) == most
+    assert (result.qty if result is not None else 0) == most
     market.move(S.OPEN)
     traded = list(market.trading.trades)
     assert sum(trade.qty for trade in traded) == most
-    assert {trade.price for trade in traded} <= ({found.price} if found is not None else set())
-    assert found is None or volume(found.price) == most
+    assert {trade.price for trade in traded} <= ({result.price} if result is not None else set())
+    assert result is None or volume(result.price) == most
     market.check()
 
 

@@ -85,17 +85,17 @@ def trade(world: Desk, symbol: str = WINDOW, contracts: int = 10) -> None:
     world.trade(world.instrument(symbol), 55, contracts)
 
 
-def told(stream: Any) -> list[tuple[str, str, str]]:
+def notices(stream: Any) -> list[tuple[str, str, str]]:
     """Return (instant, symbol, state) of each window on an instrument stream."""
     return [
         (
-            format_instant(found.update_time or 0),
-            found.symbol,
-            wire.InstrumentState(found.state).name.removeprefix("INSTRUMENT_STATE_"),
+            format_instant(instrument.update_time or 0),
+            instrument.symbol,
+            wire.InstrumentState(instrument.state).name.removeprefix("INSTRUMENT_STATE_"),
         )
         for message in stream.take()
-        for found in message.instruments
-        if "updown" in found.symbol
+        for instrument in message.instruments
+        if "updown" in instrument.symbol
     ]
 
 
@@ -137,7 +137,7 @@ def test_l7_l8_a_window_closes_where_it_ends_expires_half_an_hour_later_and_term
     to(world, OPENS)
     if touched:
         trade(world)
-    for instant, wanted in (
+    for instant, expected in (
         ("2026-09-08T18:29:59.999Z", "OPEN"),
         (ENDS, "CLOSED"),
         ("2026-09-08T18:59:59.999Z", "CLOSED"),
@@ -145,7 +145,7 @@ def test_l7_l8_a_window_closes_where_it_ends_expires_half_an_hour_later_and_term
         ("2026-09-08T20:59:59.999Z", "EXPIRED"),
         (TERMINATED, "TERMINATED"),
     ):
-        assert state(to(world, instant)) == wanted, instant
+        assert state(to(world, instant)) == expected, instant
 
 
 def test_metadata_have_the_price_at_the_end_from_the_preliminary_settlement_on() -> None:
@@ -168,11 +168,11 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Desk) -> None:
     assert (event["startTime"], event["endDate"]) == (BEGINS, ENDS)
     assert event["seriesSlug"] == "btc-updown-15m"
     assert {tag["slug"] for tag in event["tags"]} == {"crypto", "bitcoin"}
-    found = market(world)
-    assert [side["description"] for side in found["marketSides"]] == ["Up", "Down"]
-    assert (found["startDate"], found["endDate"], found["category"]) == (OPENS, ENDS, "crypto")
-    assert found["assetPriceTerms"]["marketType"] == "ASSET_PRICE_MARKET_TYPE_UP_DOWN"
-    assert world.gateway.get(f"/v1/market/id/{found['id']}").json()["market"]["slug"] == WINDOW
+    result = market(world)
+    assert [side["description"] for side in result["marketSides"]] == ["Up", "Down"]
+    assert (result["startDate"], result["endDate"], result["category"]) == (OPENS, ENDS, "crypto")
+    assert result["assetPriceTerms"]["marketType"] == "ASSET_PRICE_MARKET_TYPE_UP_DOWN"
+    assert world.gateway.get(f"/v1/market/id/{result['id']}").json()["market"]["slug"] == WINDOW
     assert world.gateway.get(f"/v1/events/{event['id']}").json()["event"]["slug"] == EVENT
     metadata = world.reference(WINDOW)["metadata"]
     published = {
@@ -191,7 +191,7 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Desk) -> None:
         "product_id": f"cpc-{EVENT}",
     }
     assert {name: metadata.get(name) for name in published} == published
-    assert found["assetPriceTerms"] == {
+    assert result["assetPriceTerms"] == {
         "marketType": "ASSET_PRICE_MARKET_TYPE_UP_DOWN",
         "asset": {"assetClass": "ASSET_CLASS_CRYPTO", "symbol": "btc"},
         "indexSymbol": "BTCUSD",
@@ -217,7 +217,7 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Desk) -> None:
 
 @pytest.mark.long
 def test_lists_and_searches_show_the_windows_of_the_moment(world: Desk) -> None:
-    def shown(**query: Any) -> list[str]:
+    def view_of(**query: Any) -> list[str]:
         world.advance("100ms")
         rows = world.gateway.get("/v1/events", params={"limit": 1000, **query}).json()["events"]
         return [row["slug"] for row in rows if row["slug"].startswith("btc-updown-1h")]
@@ -226,11 +226,11 @@ def test_lists_and_searches_show_the_windows_of_the_moment(world: Desk) -> None:
     # the window of 15:00 ended at 16:00 and terminated at 18:30; the others are listed a day ahead
     today = [f"btc-updown-1h-2026-09-08-{hour}00z" for hour in range(16, 24)]
     tomorrow = [f"btc-updown-1h-2026-09-09-{hour:02}00z" for hour in range(19)]
-    assert shown() == [*today, *tomorrow]
-    assert shown(closed="true") == today[:2]
-    assert shown(active="true") == [today[2]]
+    assert view_of() == [*today, *tomorrow]
+    assert view_of(closed="true") == today[:2]
+    assert view_of(active="true") == [today[2]]
     to(world, "2026-09-08T18:58:30Z")
-    assert shown(active="true") == today[2:4]
+    assert view_of(active="true") == today[2:4]
     opened = today[3]
     query = {"query": "bitcoin 3:00PM-4:00PM", "limit": 50}
     events = world.gateway.get("/v1/search", params=query).json()["events"]
@@ -240,7 +240,7 @@ def test_lists_and_searches_show_the_windows_of_the_moment(world: Desk) -> None:
     assert f"cpc-{opened}" in {row["slug"] for row in markets}
     symbols = world.partner.post("/v1/refdata/symbols", json={}).json()["symbols"]
     assert symbols.count(f"cpc-{opened}") == 1
-    assert shown(slug=opened) == [opened]
+    assert view_of(slug=opened) == [opened]
 
 
 @pytest.mark.parametrize(
@@ -294,9 +294,9 @@ def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(world: Desk, touche
     request = settlement_wire.GetInstrumentSettlementRequest(symbol=WINDOW)
     answer = world.rpc_partner.call("SettlementService.GetInstrumentSettlement", request)
     assert answer.stats.settlement_px == 100 * paid
-    shown = market(world)
-    assert (shown["closed"], shown["status"]) == (True, "MARKET_STATUS_RESOLVED")
-    assert shown["metadata"]["cryptoSettlementPrice"] == f"{last:.2f}"
+    displayed = market(world)
+    assert (displayed["closed"], displayed["status"]) == (True, "MARKET_STATUS_RESOLVED")
+    assert displayed["metadata"]["cryptoSettlementPrice"] == f"{last:.2f}"
 
 
 def test_trading_in_a_window_pays_out_to_the_cent(world: Desk) -> None:
@@ -333,8 +333,8 @@ def test_no_single_tick_decides_a_window(world: Desk) -> None:
         to(world, instant)
         tick(world, price)
     to(world, SETTLED)
-    shown = market(world)["metadata"]
-    assert (shown["priceToBeat"], shown["cryptoSettlementPrice"]) == ("60000.00", "60001.50")
+    metadata = market(world)["metadata"]
+    assert (metadata["priceToBeat"], metadata["cryptoSettlementPrice"]) == ("60000.00", "60001.50")
     assert payout(world) == 1
 
 
@@ -365,8 +365,10 @@ def test_ranges_and_levels_pay_by_means_of_a_minute(
 
 def test_what_is_said_of_strikes_ranges_and_levels(world: Desk) -> None:
     def terms(slug: str) -> dict[str, Any]:
-        shown = market(world, slug)["assetPriceTerms"]
-        return {name: value for name, value in shown.items() if value and name != "asset"}
+        asset_price_terms = market(world, slug)["assetPriceTerms"]
+        return {
+            name: value for name, value in asset_price_terms.items() if value and name != "asset"
+        }
 
     for slug, parts in (
         (
@@ -382,9 +384,9 @@ def test_what_is_said_of_strikes_ranges_and_levels(world: Desk) -> None:
             {"marketType": "ONE_TOUCH", "direction": "UP", "strike": "72000.00"},
         ),
     ):
-        found = terms(f"cpc-btc-{slug}")
+        result = terms(f"cpc-btc-{slug}")
         for name, value in parts.items():
-            assert re.sub("^ASSET_PRICE_[A-Z]+_(TYPE_|KIND_)?", "", found[name]) == value
+            assert re.sub("^ASSET_PRICE_[A-Z]+_(TYPE_|KIND_)?", "", result[name]) == value
     metadata = world.reference("cpc-btc-hit-by-september-30-72000")["metadata"]
     assert (metadata["crypto_market_type"], metadata["crypto_hit_direction"]) == ("hit", "up")
     assert (metadata["clearing_sym"], metadata["outcome_strike"]) == ("CPC-BTC", "72000.00")
@@ -435,10 +437,10 @@ def follow(world: Desk, *symbols: str) -> Any:
 def test_whoever_follows_every_instrument_hears_of_every_edge_of_a_window(world: Desk) -> None:
     stream = follow(world)
     to(world, "2026-09-08T21:00:01Z")
-    heard = [(symbol, found) for _, symbol, found in told(stream)]
-    mine = [found for symbol, found in heard if symbol == WINDOW]
+    heard = [(symbol, result) for _, symbol, result in notices(stream)]
+    mine = [result for symbol, result in heard if symbol == WINDOW]
     assert mine == ["OPEN", "CLOSED", "EXPIRED", "TERMINATED"]
-    hour = [symbol for symbol, found in heard if found == "OPEN" and "btc-updown-5m" in symbol]
+    hour = [symbol for symbol, result in heard if result == "OPEN" and "btc-updown-5m" in symbol]
     assert hour[0] == "cpc-btc-updown-5m-2026-09-08-1805z"
     assert hour == sorted(set(hour))
     assert len(hour) == 36  # those that began from 18:05 to 21:00
@@ -448,7 +450,7 @@ def test_whoever_names_a_window_hears_of_it(world: Desk) -> None:
     to(world, OPENS)
     stream = follow(world, WINDOW)
     to(world, TERMINATED)
-    assert [found for _, _, found in told(stream)] == ["CLOSED", "EXPIRED", "TERMINATED"]
+    assert [result for _, _, result in notices(stream)] == ["CLOSED", "EXPIRED", "TERMINATED"]
 
 
 def test_market_data_of_everything_shows_a_window_from_its_listing_with_its_settlement(
@@ -483,8 +485,8 @@ def test_w7_windows_that_overlap_the_weekly_maintenance_are_not_listed() -> None
     """
     world = world_of("clock: {start: 2026-09-10T01:40:00-04:00}")
     to(world, "2026-09-10T05:59:00Z")
-    shown = windows_of(world, "btc-updown-15m")
-    assert shown[shown.index("2026-09-10-0545z") + 1] == "2026-09-10-1000z"
+    displayed = windows_of(world, "btc-updown-15m")
+    assert displayed[displayed.index("2026-09-10-0545z") + 1] == "2026-09-10-1000z"
     path = "/v1/market/slug/cpc-btc-updown"
     assert world.gateway.get(f"{path}-15m-2026-09-10-0600z").status == 404
     to(world, "2026-09-10T09:59:58Z")
@@ -550,16 +552,16 @@ ANNOUNCED = [
 ]
 
 
-@pytest.mark.parametrize(("clock", "pause", "seen"), ANNOUNCED)
+@pytest.mark.parametrize(("clock", "pause", "observed"), ANNOUNCED)
 def test_w7_w9_maintenance_keeps_off_what_is_not_listed_yet_and_suspends_what_is(
-    world: Desk, clock: str, pause: dict[str, str], seen: dict[str, dict[str, str]]
+    world: Desk, clock: str, pause: dict[str, str], observed: dict[str, dict[str, str]]
 ) -> None:
     to(world, f"2026-09-08T{clock}:00Z")
     world.operate("maintenance.add", **pause)
-    for instant, states in seen.items():
+    for instant, states in observed.items():
         to(world, instant)
         assert {tail: state(world, f"cpc-btc-updown-{tail}") for tail in states} == states
-        for tail in (tail for tail, found in states.items() if found in ("404", "503")):
+        for tail in (tail for tail, result in states.items() if result in ("404", "503")):
             assert world.gateway.get(f"/v1/market/slug/cpc-btc-updown-{tail}").status == 404
 
 
@@ -572,7 +574,7 @@ def test_w7_what_was_asked_between_two_announcements_heeds_the_second(world: Des
         to(world, "2026-09-08T18:16:00Z")
     to(world, "2026-09-08T19:16:00Z")
     begun = {f"cpc-btc-updown-15m-2026-09-09-{start}z" for start in ("0630", "0645", "0700")}
-    assert sorted(begun & {symbol for _, symbol, _ in told(stream)}) == [
+    assert sorted(begun & {symbol for _, symbol, _ in notices(stream)}) == [
         "cpc-btc-updown-15m-2026-09-09-0700z"
     ]
 
@@ -719,20 +721,20 @@ def _maintenance() -> st.SearchStrategy[tuple[int, str, dict[str, str]]]:
 def _look(world: Desk, places: list[Slot]) -> list[object]:
     """Return everything visible about each window, from the core that all surfaces read."""
     exchange = world.simulation.exchange
-    found: list[object] = []
-    for place in places:
-        symbol = exchange.recurring.symbol(place)
+    results: list[object] = []
+    for position in places:
+        symbol = exchange.recurring.symbol(position)
         instrument = exchange.instruments.get(symbol)
         if instrument is None:
-            found.append((symbol, None))
+            results.append((symbol, None))
             continue
         settled = exchange.trading.settlements.get(symbol)
-        shown = exchange.reference.market(symbol)
-        assert shown is not None
-        view = market_view(exchange, shown)
+        displayed = exchange.reference.market(symbol)
+        assert displayed is not None
+        view = market_view(exchange, displayed)
         state, stats = exchange.trading.state(symbol), exchange.trading.stats(symbol)
-        found.append((symbol, state, settled, stats, instrument.metadata, view))
-    return found
+        results.append((symbol, state, settled, stats, instrument.metadata, view))
+    return results
 
 
 @pytest.mark.long
@@ -774,9 +776,9 @@ def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nob
             if minute == number:
                 for world in worlds:
                     world.operate(action, **body)
-        for place in places:
-            if windows.listed(place):
-                windows.materialise(windows.symbol(place))
+        for position in places:
+            if windows.listed(position):
+                windows.materialise(windows.symbol(position))
         assert _look(untouched, places) == _look(followed, places), format_instant(
             untouched.simulation.now
         )
@@ -799,13 +801,13 @@ def _stages(world: Desk, touch: bool) -> dict[str, list[tuple[object, ...]]]:
             if update.symbol.startswith("cpc-w-") and update.stats is not None:
                 stats = update.stats
                 stage = update.state, stats.settlement_px, stats.settlement_preliminary
-                told = stages.setdefault(update.symbol, [])
-                if told and told[-1][0] == number:  # the last state of an instant counts
-                    told.pop()
-                if not told or told[-1][1:] != stage:
-                    told.append((number, *stage))
+                reported = stages.setdefault(update.symbol, [])
+                if reported and reported[-1][0] == number:  # the last state of an instant counts
+                    reported.pop()
+                if not reported or reported[-1][1:] != stage:
+                    reported.append((number, *stage))
     opened = format_instant(begins)[11:16].replace(":", "")
-    return {symbol: told for symbol, told in stages.items() if symbol[-5:-1] > opened}
+    return {symbol: message for symbol, message in stages.items() if symbol[-5:-1] > opened}
 
 
 @pytest.mark.parametrize("auto", ["true", "false"])
@@ -843,7 +845,7 @@ def test_the_list_of_windows_is_what_the_clock_says_however_it_came_there() -> N
         world.advance_to(at)
         fresh = Desk(Simulation(scenario))
         fresh.advance_to(at)
-        shown = listed(world)
-        assert shown == listed(fresh), number
-        lists.add(tuple(shown))
+        displayed = listed(world)
+        assert displayed == listed(fresh), number
+        lists.add(tuple(displayed))
     assert len(lists) > 10

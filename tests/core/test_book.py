@@ -56,8 +56,8 @@ def test_a_queue_forgets_canceled_orders_behind_a_patient_one() -> None:
 def test_versions_never_come_back_even_after_a_load() -> None:
     market = Market()
     market.buy("a", 1, 50)
-    seen = market.trading.book("X").version
+    observed = market.trading.book("X").version
     state = market.trading.save()
     market.trading.load(state)
-    assert market.trading.book("X").version > seen
+    assert market.trading.book("X").version > observed
     assert market.depth() == ([(50, 1)], [])

@@ -37,8 +37,8 @@ def related(kind: EventOutcome, *, cash: int = 100_000, switched_on: bool = True
 def hold(market: Market, **nets: int) -> None:
     """Trade "me" into positions at 0.50."""
     for symbol, net in nets.items():
-        place, take = (market.sell, market.buy) if net > 0 else (market.buy, market.sell)
-        place("you", abs(net), 50, symbol=symbol)
+        enter, take = (market.sell, market.buy) if net > 0 else (market.buy, market.sell)
+        enter("you", abs(net), 50, symbol=symbol)
         take("me", abs(net), 50, symbol=symbol)
 
 

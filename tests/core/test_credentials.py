@@ -66,8 +66,8 @@ def test_tokens_depend_on_the_seed_alone_and_never_repeat() -> None:
 def test_a_token_works_until_its_180_seconds_have_passed() -> None:
     ctx, credentials = make()
     name = fingerprint("sandbox", credentials.issue(GOOD).claims)
-    found = credentials.authenticate(name, START + seconds(180) - 1)
-    assert (found.firm, found.scopes) == ("firms/Acme", ("read:orders", "write:orders"))
+    result = credentials.authenticate(name, START + seconds(180) - 1)
+    assert (result.firm, result.scopes) == ("firms/Acme", ("read:orders", "write:orders"))
     with pytest.raises(Unauthenticated) as expired:
         credentials.authenticate(name, START + seconds(180))
     with pytest.raises(Unauthenticated) as unknown:
@@ -83,8 +83,8 @@ def test_every_problem_of_an_assertion_has_its_oauth_error(problem: str) -> None
     with pytest.raises(OAuthRefusal) as refused:
         credentials.issue(changed(problem=problem))
     error, http, description, _ = PROBLEMS[problem]
-    found = refused.value
-    assert (found.error, found.http, found.message) == (error, http, description)
+    result = refused.value
+    assert (result.error, result.http, result.message) == (error, http, description)
     assert http == (401 if error == "invalid_client" else 400)
 
 

@@ -38,8 +38,8 @@ class DormantInstruments:
 
     def __init__(self) -> None:
         self.all = {
-            one.symbol: one
-            for one in (
+            item.symbol: item
+            for item in (
                 terms(DORMANT, NOW - HOUR, 7 * HOUR),
                 terms(LATER, NOW + HOUR, 2 * HOUR, "later game"),
             )
@@ -55,13 +55,13 @@ class DormantInstruments:
         return iter(self.all)
 
     def of_event(self, event: str) -> list[Instrument]:
-        return [one for one in self.all.values() if one.event == event]
+        return [item for item in self.all.values() if item.event == event]
 
     def _dates(self) -> list[tuple[int, str]]:
         return sorted(
-            (at, one.symbol)
-            for one in self.all.values()
-            for at in (one.start, one.expiration, one.termination)
+            (at, item.symbol)
+            for item in self.all.values()
+            for at in (item.start, item.expiration, item.termination)
         )
 
     def next_edge(self, after: int) -> int | None:
@@ -73,14 +73,14 @@ class DormantInstruments:
 
 @pytest.fixture
 def exchange() -> Exchange:
-    found = Exchange(seed=1, now=NOW)
-    found.trading.listings.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
-    found.trading.listings.set_world_start(DormantInstruments())
+    result = Exchange(seed=1, now=NOW)
+    result.trading.listings.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
+    result.trading.listings.set_world_start(DormantInstruments())
     for name in ("ann", "bob"):
-        found.trading.open_account(name)
-        found.trading.move_cash(name, 1_000 * CASH_SCALE, LedgerEntryType.DEPOSIT, "opening")
-    found.take_events()
-    return found
+        result.trading.open_account(name)
+        result.trading.move_cash(name, 1_000 * CASH_SCALE, LedgerEntryType.DEPOSIT, "opening")
+    result.take_events()
+    return result
 
 
 def run(exchange: Exchange, to: int) -> list[Event]:
@@ -125,7 +125,7 @@ def buy(exchange: Exchange, symbol: str, account: str = "ann", side: Side = Side
 
 
 def test_what_is_on_the_shelf_is_listed_and_stands_as_its_dates_say(exchange: Exchange) -> None:
-    assert [one.symbol for one in exchange.instruments] == [LISTED, DORMANT, LATER]
+    assert [instrument.symbol for instrument in exchange.instruments] == [LISTED, DORMANT, LATER]
     assert len(exchange.instruments) == 3
     assert DORMANT in exchange.instruments and "nothing" not in exchange.instruments
     assert states(exchange) == [S.OPEN, S.OPEN, S.PENDING]

@@ -60,19 +60,19 @@ Level = tuple[int, int, bool]
 
 def market(instrument: Instrument, state: InstrumentState) -> Market:
     """Return a market with four orders of a stranger and two of "a", with prevention id "same"."""
-    made = Market(instrument, cash=100_000 * DOLLAR)
-    made.trading.open_account("clearing", kind="clearing")
-    made.fund("clearing", made.cash)
+    created = Market(instrument, cash=100_000 * DOLLAR)
+    created.trading.open_account("clearing", kind="clearing")
+    created.fund("clearing", created.cash)
     for side, levels in ((Side.BUY, BIDS), (Side.SELL, OFFERS)):
         for hundredths, contracts, mine in levels:
             terms = {"smp_id": "same", "clord_id": f"taken-{side.name}"} if mine else {}
             price = hundredths * instrument.price_scale // 100
-            place = made.buy if side is Side.BUY else made.sell
-            place("a" if mine else "z", contracts * _lot(instrument), price, **terms)
+            enter = created.buy if side is Side.BUY else created.sell
+            enter("a" if mine else "z", contracts * _lot(instrument), price, **terms)
     if state is not S.OPEN:
-        made.move(S.HALTED)
-        made.move(state)
-    return made
+        created.move(S.HALTED)
+        created.move(state)
+    return created
 
 
 def _lot(instrument: Instrument) -> int:
@@ -111,8 +111,8 @@ def rows(c: PlaceOrder, i: Instrument, state: InstrumentState, on: set[str]) -> 
     derived = c.best_limit or c.immediately_executable_limit
     yield _reject(derived and not price, "M21", no_side, RejectReason.NO_LIQUIDITY)
     if not c.ignore_price_checks:
-        for one in (0 if c.type is OrderType.STOP else price, c.stop_price):
-            yield from _band(c, i, one, on) if one else ()
+        for item in (0 if c.type is OrderType.STOP else price, c.stop_price):
+            yield from _band(c, i, item, on) if item else ()
     if c.type is OrderType.STOP_LIMIT:
         wrong = c.stop_price < price if c.side is Side.BUY else c.stop_price > price
         text = "Stop price must be at or above the limit of a buy, at or below the limit of a sell"
@@ -220,8 +220,8 @@ def _other(c: PlaceOrder) -> tuple[Level, ...]:
 
 
 def _band(c: PlaceOrder, i: Instrument, price: int, on: set[str]) -> Iterator[Row]:
-    tick, given = _decimal(i.tick, i.price_scale), _decimal(price, i.price_scale)
-    text = f"Price must be a multiple of {tick}, given {given}"
+    tick, value = _decimal(i.tick, i.price_scale), _decimal(price, i.price_scale)
+    text = f"Price must be a multiple of {tick}, given {value}"
     yield _reject(price % i.tick, "M4", text, RejectReason.INVALID_PRICE_INCREMENT)
     retail = c.channel is Channel.RETAIL or "band" in on
     reason = RejectReason.PRICE_OUT_OF_BOUNDS if retail else RejectReason.EXCHANGE_OPTION
@@ -229,7 +229,7 @@ def _band(c: PlaceOrder, i: Instrument, price: int, on: set[str]) -> Iterator[Ro
         ("Low", i.price_low, price < i.price_low),
         ("High", i.price_high, price > i.price_high),
     ):
-        text = f"{which} price limit is {_decimal(limit, i.price_scale)}, given {given}"
+        text = f"{which} price limit is {_decimal(limit, i.price_scale)}, given {value}"
         yield _reject(beyond, "M5", text, reason)
 
 
@@ -262,8 +262,8 @@ def _amounts(c: PlaceOrder, i: Instrument, state: InstrumentState, on: set[str])
 
 
 def _lot_refusal(applies: object, i: Instrument, qty: int) -> Row:
-    low, given = _decimal(i.min_qty, i.qty_scale), _decimal(qty, i.qty_scale)
-    text = f"Minimum trade quantity is {low}, given {given}"
+    low, value = _decimal(i.min_qty, i.qty_scale), _decimal(qty, i.qty_scale)
+    text = f"Minimum trade quantity is {low}, given {value}"
     return _reject(applies, "M4", text, RejectReason.INCORRECT_QUANTITY)
 
 
@@ -454,10 +454,10 @@ def random_command(rng: Random, instrument: Instrument) -> PlaceOrder:
     return PlaceOrder(**terms | ({"price": parts} if parts else {}))
 
 
-def preview(found: Market, command: PlaceOrder) -> object:
+def preview(market: Market, command: PlaceOrder) -> object:
     """Return the previewed order, or its refusal."""
     try:
-        return found.trading.order_service.preview(command)
+        return market.trading.order_service.preview(command)
     except Refusal as error:
         text = "" if isinstance(error, InsufficientFunds) else error.message
         return type(error).__name__, error.rule, text, error.reason
@@ -470,13 +470,13 @@ def test_each_order_comes_back_with_the_first_row_that_applies(name: str, seed: 
     rng, instrument = Random(seed), INSTRUMENTS[name]
     state = rng.choice(STATES)
     on = {rng.choice(sorted(SWITCHES))} if rng.randint(0, 1) else set()
-    found = market(instrument, state)
+    result = market(instrument, state)
     for switch in on:
-        found.ctx.assumptions.change(*SWITCHES[switch])
+        result.ctx.assumptions.change(*SWITCHES[switch])
     for _ in range(150):
         command = random_command(rng, instrument)
         expected = refusal(command, instrument, state, on)
-        came = preview(found, command)
+        came = preview(result, command)
         if expected is None:
             assert isinstance(came, Order), (came, command)
             assert (came.qty, came.price) == amounts(command, instrument), command

@@ -105,8 +105,8 @@ def test_chance_is_drawn_from_a_stream_of_its_own() -> None:
 
 def test_the_first_fault_that_strikes_acts_and_all_that_match_count() -> None:
     _, faults = make({"match": {"nth": 2}, "act": {"status": 500}}, {"act": {"status": 503}})
-    found = [faults.pick("exchange", "X.Y") for _ in range(3)]
-    assert [action and action.status for action in found] == [503, 500, 503]
+    results = [faults.pick("exchange", "X.Y") for _ in range(3)]
+    assert [action and action.status for action in results] == [503, 500, 503]
     assert [(fault.matched, fault.affected) for fault in faults.all()] == [(3, 1), (3, 2)]
 
 
@@ -115,14 +115,14 @@ def test_a_fault_that_strikes_first_does_not_shift_the_luck_of_the_next() -> Non
         {"match": {"probability": "1/2"}, "act": {"status": status}} for status in (500, 501)
     )
     _, both = make(first, second)
-    seen = [action.fault if (action := both.pick("exchange", "X.Y")) else "" for _ in range(60)]
+    observed = [action.fault if (action := both.pick("exchange", "X.Y")) else "" for _ in range(60)]
     alone = Faults(Context(seed=7, now=START))
     alone.add(fault_from(second), "f2")
     lucky = strikes(alone, 60)
-    assert [number for number in lucky if seen[number - 1] != "f1"] == [
-        number for number, fault in enumerate(seen, 1) if fault == "f2"
+    assert [number for number in lucky if observed[number - 1] != "f1"] == [
+        number for number, fault in enumerate(observed, 1) if fault == "f2"
     ]
-    assert 0 < seen.count("f2") < len(lucky)
+    assert 0 < observed.count("f2") < len(lucky)
 
 
 def test_a_fault_ends_with_its_ttl_its_window_or_by_hand() -> None:
@@ -131,12 +131,12 @@ def test_a_fault_ends_with_its_ttl_its_window_or_by_hand() -> None:
         {"match": {"until": "+20s"}, "act": {"status": 501}},
         {"act": {"status": 502}},
     )
-    seen = []
+    observed = []
     for _ in range(3):
         action = faults.pick("exchange", "X.Y")
-        seen.append(action and action.status)
+        observed.append(action and action.status)
         ctx.now += seconds(10)
-    assert seen == [500, 501, 502]
+    assert observed == [500, 501, 502]
     assert faults.remove("f3")
     assert not faults.remove("f3")
     assert not faults.armed
@@ -275,9 +275,9 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("document", "says"), BAD)
-def test_a_fault_that_means_nothing_is_refused(document: object, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+@pytest.mark.parametrize(("document", "text"), BAD)
+def test_a_fault_that_means_nothing_is_refused(document: object, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
         fault_from(document)
 
 

@@ -58,8 +58,10 @@ def post(
 
 def commissions(answer: Response) -> list[str]:
     """Dollars charged by each fill of a synchronous answer."""
-    fills = [one for one in answer.json()["executions"] if one["type"].endswith("FILL")]
-    return [one["commissionNotionalCollected"]["value"] for one in fills]
+    fills = [
+        execution for execution in answer.json()["executions"] if execution["type"].endswith("FILL")
+    ]
+    return [fill["commissionNotionalCollected"]["value"] for fill in fills]
 
 
 def trade(world: Desk, symbol: str, cents: int, contracts: int) -> tuple[int, int]:
@@ -99,14 +101,14 @@ def test_every_surface_shows_the_coefficients_of_the_schedule() -> None:
     """P13: the market its taker's; orders of the retail API say 0, as recordings do."""
     world = world_of(ROWS)
 
-    def shown(symbol: str) -> float:
+    def view(symbol: str) -> float:
         market = world.gateway.get(f"/v1/market/slug/{symbol}").json()["market"]
         return float(market["feeCoefficient"])
 
-    assert [shown(symbol) for symbol in ("tst-a", "oth-b", "oth-c")] == [0.02, 0.10, 0.06]
+    assert [view(symbol) for symbol in ("tst-a", "oth-b", "oth-c")] == [0.02, 0.10, 0.06]
     early = post(world, 0, "oth-c", "BUY_LONG", 10, 1).json()["id"]
     world.advance("1h")
-    assert shown("oth-c") == 0.07
+    assert view("oth-c") == 0.07
     late = post(world, 0, "oth-c", "BUY_LONG", 11, 1).json()["id"]
     client = world.retail(two(world)[0])
     rows = [client.get(f"/v1/order/{order_id}").json()["order"] for order_id in (early, late)]
@@ -130,7 +132,7 @@ def test_the_exchange_shows_basis_points_as_the_retail_api_does() -> None:
     rows = [
         preview["previewOrder"],
         world.reported(order_id),
-        *(one["order"] for one in executions),
+        *(execution["order"] for execution in executions),
     ]
     assert len(rows) == 4
     assert {basis_points(row) for row in rows} == {("600", "-125")}
@@ -217,7 +219,7 @@ def test_a_file_on_top_of_another_adds_rows_and_has_the_last_word(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("row", "place", "text"),
+    ("row", "position", "text"),
     [
         (
             "{product: tst}",
@@ -244,10 +246,10 @@ def test_a_file_on_top_of_another_adds_rows_and_has_the_last_word(tmp_path: Path
         ),
     ],
 )
-def test_what_is_wrong_is_told_at_its_place(row: str, place: str, text: str) -> None:
+def test_what_is_wrong_is_told_at_its_place(row: str, position: str, text: str) -> None:
     with pytest.raises(ScenarioError) as wrong:
         load_scenario(f"{WORLD}    - {row}\n")
-    assert f"text:{place}: " in str(wrong.value) and text in str(wrong.value), str(wrong.value)
+    assert f"text:{position}: " in str(wrong.value) and text in str(wrong.value), str(wrong.value)
 
 
 @pytest.mark.parametrize(

@@ -55,18 +55,18 @@ class Case:
     def theta(self) -> dict[str, Any]:
         """The coefficients in force."""
         eras = PUBLISHED.get(self.instrument.fee_class, PUBLISHED["standard"])
-        found: dict[str, Any] = {"tail": 0, "cap": None, "cumulative": True} | FIRST
+        result: dict[str, Any] = {"tail": 0, "cap": None, "cumulative": True} | FIRST
         for start, values in eras:
             if parse_instant(start) <= self.now:
-                found |= {"tail": 0} | values
+                result |= {"tail": 0} | values
         for name in NAMES:
             best = (-1, -1, -1)
             for number, row in enumerate(self.rows):
                 value, rank = getattr(row, name), self.rank(row)
                 if value is not None and rank >= 0 and row.start <= self.now:
                     if (rank, row.start, number) > best:
-                        best, found[name] = (rank, row.start, number), value
-        return found | {name: min(value, 10_000) for name, value in self.assumed.items()}
+                        best, result[name] = (rank, row.start, number), value
+        return result | {name: min(value, 10_000) for name, value in self.assumed.items()}
 
     def rank(self, row: FeeRow) -> int:
         """How many properties of the instrument a row names; -1 if it is about another one."""
@@ -83,12 +83,12 @@ class Case:
         """The unrounded fee of a fill in dollars, finer than any clients see."""
         i, theta = self.instrument, self.theta()
         p, contracts = Fraction(price, i.price_scale), Fraction(qty, i.qty_scale)
-        found = Fraction(theta[name], 10_000) * contracts * p * (1 - p)
+        result = Fraction(theta[name], 10_000) * contracts * p * (1 - p)
         if name == "taker":
             grid = 10_000 * i.qty_scale * i.price_scale**2
             tail = Fraction(theta["tail"], 10_000) * contracts * p * (1 - p) ** 4
-            found += Fraction(round(tail * grid), grid)
-        return found
+            result += Fraction(round(tail * grid), grid)
+        return result
 
     def rounded(self, fee: Fraction) -> Fraction:
         """To the cent, or to a notional unit where a cent is no whole number of these."""
@@ -103,7 +103,7 @@ class Case:
 
     def charges(self, fills: list[tuple[int, int]]) -> list[Fraction]:
         """What an order pays for each of its fills as a taker."""
-        theta, exact, charged, found = self.theta(), Fraction(0), Fraction(0), list[Fraction]()
+        theta, exact, charged, result = self.theta(), Fraction(0), Fraction(0), list[Fraction]()
         for qty, price in fills:
             fee = self.fee("taker", qty, price)
             charge = self.rounded(fee)
@@ -112,8 +112,8 @@ class Case:
             if theta["cap"] is not None:
                 charge = min(charge, max(Fraction(0), Fraction(theta["cap"], DOLLAR) - charged))
             exact, charged = exact + fee, charged + charge
-            found.append(charge)
-        return found
+            result.append(charge)
+        return result
 
 
 def random_case(rng: Random) -> Case:
@@ -156,11 +156,11 @@ def random_row(rng: Random, now: Instant, caps: tuple[int, ...]) -> FeeRow:
 
 
 def market(case: Case) -> Market:
-    made = Market(case.instrument, now=case.now, cash=1_000_000 * DOLLAR)
-    made.trading.fees.load(case.rows)
+    created = Market(case.instrument, now=case.now, cash=1_000_000 * DOLLAR)
+    created.trading.fees.load(case.rows)
     for name, value in case.assumed.items():
-        made.ctx.assumptions.change(f"fees.{name}_theta", value)
-    return made
+        created.ctx.assumptions.change(f"fees.{name}_theta", value)
+    return created
 
 
 @SESSIONS
@@ -169,35 +169,35 @@ def test_each_fill_costs_its_taker_and_its_maker_what_the_model_says(seed: int) 
     rng = Random(seed)
     for _ in range(8):
         case = random_case(rng)
-        i, found = case.instrument, market(case)
+        i, result = case.instrument, market(case)
         prices = sorted(rng.randrange(i.tick, i.price_scale, i.tick) for _ in range(4))
         fills = [(rng.randint(1, 4 * i.qty_scale + 60), price) for price in prices]
         for number, (qty, price) in enumerate(fills):
-            found.sell(f"m{number}", qty, price)
-        found.take()
-        found.buy("t", sum(qty for qty, _ in fills), i.price_high)
-        reports = [report for report in found.reports() if report.trade_id]
-        told = [(report.aggressor, report.commission) for report in reports]
+            result.sell(f"m{number}", qty, price)
+        result.take()
+        result.buy("t", sum(qty for qty, _ in fills), i.price_high)
+        reports = [report for report in result.reports() if report.trade_id]
+        reported = [(report.aggressor, report.commission) for report in reports]
         units = i.price_scale * i.qty_scale
         expected = []
         for charge, (qty, price) in zip(case.charges(fills), fills, strict=True):
             rebate = case.rounded(case.fee("maker", qty, price))
             expected += [(True, charge * units), (False, -rebate * units)]
-        assert told == expected, case
-        check_money(case, found, fills)
+        assert reported == expected, case
+        check_money(case, result, fills)
         theta = case.theta()
-        points = found.trading.fees.basis_points(i, case.now)
+        points = result.trading.fees.basis_points(i, case.now)
         assert points == (str(theta["taker"]), str(-theta["maker"]))
-        found.check()
+        result.check()
 
 
-def check_money(case: Case, found: Market, fills: list[tuple[int, int]]) -> None:
+def check_money(case: Case, market: Market, fills: list[tuple[int, int]]) -> None:
     """Cash to its last unit, and the fees in a position before any rounding to cents."""
     i, charges = case.instrument, case.charges(fills)
     grid, units = 10_000 * i.qty_scale * i.price_scale**2, i.price_scale * i.qty_scale
     paid = sum((Fraction(qty * price, units) for qty, price in fills), Fraction(0)) + sum(charges)
-    ledger, positions = found.trading.ledger, found.trading.positions
-    assert ledger.balance("t") == found.cash - paid * DOLLAR
+    ledger, positions = market.trading.ledger, market.trading.positions
+    assert ledger.balance("t") == market.cash - paid * DOLLAR
     exact = sum((case.fee("taker", *fill) for fill in fills), Fraction(0))
     fees = exact if case.theta()["cap"] is None else sum(charges)
     position = positions.get("t", "X")
@@ -207,7 +207,7 @@ def check_money(case: Case, found: Market, fills: list[tuple[int, int]]) -> None
         assert maker is not None and maker.fees_exact == -case.fee("maker", qty, price) * grid
         rebate = case.rounded(case.fee("maker", qty, price))
         gained = (Fraction(qty * price, units) + rebate) * DOLLAR
-        assert ledger.balance(f"m{number}") == found.cash + gained
+        assert ledger.balance(f"m{number}") == market.cash + gained
 
 
 @SESSIONS
@@ -216,7 +216,7 @@ def test_an_order_needs_its_price_and_the_fee_of_a_single_fill_and_no_more(seed:
     rng = Random(seed)
     for _ in range(8):
         case = random_case(rng)
-        i, found = case.instrument, market(case)
+        i, result = case.instrument, market(case)
         price = rng.randrange(i.tick, i.price_scale, i.tick)
         qty, post_only = rng.randint(1, 5 * i.qty_scale + 60), rng.random() < 0.3
         buys = rng.random() < 0.5
@@ -226,16 +226,16 @@ def test_an_order_needs_its_price_and_the_fee_of_a_single_fill_and_no_more(seed:
             fee = max(Fraction(0), -case.rounded(case.fee("maker", qty, price)))
         cost = Fraction(qty * unit, i.price_scale * i.qty_scale) + fee
         for account, cash in (("short", int(cost * DOLLAR) - 1), ("enough", int(cost * DOLLAR))):
-            found.fund(account, cash)
-            place = found.buy if buys else found.sell
+            result.fund(account, cash)
+            enter = result.buy if buys else result.sell
             try:
-                place(account, qty, price, post_only=post_only)
+                enter(account, qty, price, post_only=post_only)
                 taken = True
             except InsufficientFunds:
                 taken = False
             assert taken == (account == "enough"), (case, price, qty, buys)
-            for order in found.trading.orders.of_account(account):
-                found.cancel(order)
+            for order in result.trading.orders.of_account(account):
+                result.cancel(order)
 
 
 @SESSIONS
@@ -256,8 +256,8 @@ def test_every_coefficient_is_that_of_the_model_at_every_instant(seed: int) -> N
         for case.now in sorted({*instants, *(at - 1 for at in instants if at)}):
             ctx.now = case.now
             theta = fees.theta(case.instrument, case.now)
-            found = {name: getattr(theta, name) for name in NAMES}
-            assert found == case.theta(), (case.rows, case.now)
-            now = found, fees.era()
-            assert before is None or before[0] == found or before[1] != now[1]
+            result = {name: getattr(theta, name) for name in NAMES}
+            assert result == case.theta(), (case.rows, case.now)
+            now = result, fees.era()
+            assert before is None or before[0] == result or before[1] != now[1]
             before = now

@@ -21,7 +21,7 @@ def test_identifiers_are_twelve_capitals_and_digits_and_never_repeat() -> None:
     ids = Identifiers(Entropy(7))
     drawn = [ids.next("order") for _ in range(20_000)]
     assert len(set(drawn)) == len(drawn)
-    assert all(re.fullmatch(r"[0-9A-Z]{12}", found) for found in drawn)
+    assert all(re.fullmatch(r"[0-9A-Z]{12}", result) for result in drawn)
     assert drawn[:5] == [Identifiers(Entropy(7)).next("order"), *drawn[1:5]]
     assert drawn[0] != Identifiers(Entropy(8)).next("order")
     assert drawn[0] != ids.next("execution")
@@ -37,8 +37,8 @@ def test_an_identifier_tells_its_number(count: int) -> None:
 @given(st.text(max_size=14))
 def test_what_was_never_given_out_has_no_number(text: str) -> None:
     ids = Identifiers(Entropy(7))
-    known = ids.next("order")
-    assert ids.sequence("order").number(text) == (1 if text == known else 0)
+    existing = ids.next("order")
+    assert ids.sequence("order").number(text) == (1 if text == existing else 0)
 
 
 def test_a_loaded_count_goes_on_in_the_same_sequence() -> None:
@@ -96,10 +96,10 @@ def test_uuids_have_the_form_of_version_4_and_never_change() -> None:
         "26815cb1-1258-40fc-b35e-802ceed06e4f",
         "ea4651ca-e23e-4e76-ac35-4b60924c15b5",
     ]
-    found = [ids.uuid("funding") for _ in range(300)]
-    assert all(uuid.UUID(text).version == 4 for text in found)
-    assert {text[19] for text in found} == set("89ab")
-    assert len(set(found)) == 300
+    results = [ids.uuid("funding") for _ in range(300)]
+    assert all(uuid.UUID(text).version == 4 for text in results)
+    assert {text[19] for text in results} == set("89ab")
+    assert len(set(results)) == 300
 
 
 def test_counts_begin_at_one_and_only_what_was_issued_is_saved() -> None:

@@ -70,7 +70,7 @@ class Bench:
         """What firms are told of: terminal results."""
         return [event for event in self.ctx.events if isinstance(event, KycDecided)]
 
-    def shown(self, external_id: str = "user-1") -> tuple[str, str, str]:
+    def view(self, external_id: str = "user-1") -> tuple[str, str, str]:
         status = self.kyc.status(FIRM, external_id)
         return status.decision, status.status, status.sub_status
 
@@ -159,7 +159,7 @@ def test_a_rejection_is_told_at_once_and_stays(bench: Bench) -> None:
     assert (rejected.approved, rejected.participant, rejected.at) == (False, "", START)
     assert (rejected.rule, rejected.facts) == ("K5", {"stage": "rejected"})
     assert bench.start().stage is Stage.REJECTED
-    assert bench.shown() == ("REJECT", "CLOSED", "Reject")
+    assert bench.view() == ("REJECT", "CLOSED", "Reject")
     assert len(bench.decisions()) == 1
 
 
@@ -176,10 +176,10 @@ def test_a_document_is_owed_then_uploaded_then_decides(
 ) -> None:
     """K4."""
     case = bench.start(date_of_birth=birth, docv_eligible=True)
-    assert bench.shown() == ("REVIEW", "ON_HOLD", "docv_required")
+    assert bench.view() == ("REVIEW", "ON_HOLD", "docv_required")
     assert case.docv.transaction_token in case.docv.url
     bench.kyc.document(case.docv.transaction_token)
-    assert bench.shown() == ("REVIEW", "ON_HOLD", "pending")
+    assert bench.view() == ("REVIEW", "ON_HOLD", "pending")
     assert bench.kyc.status(FIRM, "user-1").docv is None
     bench.advance(START + seconds(5) + PROVISION_LONGEST)
     assert case.stage is end
@@ -214,9 +214,9 @@ def test_a_held_review_waits_for_the_control_plane(bench: Bench) -> None:
     bench.ctx.assumptions.change("kyc.review_outcome", "hold")
     bench.start(**REVIEWED)
     assert bench.ctx.timers.next_due() is None
-    assert bench.shown() == ("REVIEW", "OPEN", "In Review")
+    assert bench.view() == ("REVIEW", "OPEN", "In Review")
     bench.kyc.decide("user-1", "approve")
-    assert bench.shown()[0] == "ACCEPT"
+    assert bench.view()[0] == "ACCEPT"
     with pytest.raises(Conflict, match="does not wait for a decision"):
         bench.kyc.decide("user-1", "reject")
 
@@ -225,7 +225,7 @@ def test_a_decision_by_hand_cancels_the_timer_of_the_review(bench: Bench) -> Non
     bench.start(**REVIEWED)
     bench.kyc.decide("user-1", "reject")
     assert bench.ctx.timers.next_due() is None
-    assert bench.shown() == ("REJECT", "CLOSED", "Reject")
+    assert bench.view() == ("REJECT", "CLOSED", "Reject")
     with pytest.raises(InvalidRequest, match="approve, reject, review, resubmit"):
         bench.kyc.decide("user-1", "maybe")
 
@@ -233,7 +233,7 @@ def test_a_decision_by_hand_cancels_the_timer_of_the_review(bench: Bench) -> Non
 def test_a_resubmit_starts_anew_with_corrected_fields(bench: Bench) -> None:
     bench.start(**REVIEWED)
     bench.kyc.decide("user-1", "resubmit")
-    assert bench.shown()[0] == "RESUBMIT"
+    assert bench.view()[0] == "RESUBMIT"
     assert bench.start(ssn="111111111").stage is Stage.PROVISIONING
     assert bench.start(external_id="user-2", first_name="Bob").stage is Stage.PROVISIONING
 
@@ -281,7 +281,7 @@ def test_a_rejection_frees_the_ssn(bench: Bench) -> None:
 
 
 def test_an_unknown_id_is_not_started_and_ids_are_per_firm(bench: Bench) -> None:
-    assert bench.shown("nobody") == ("", "NOT_STARTED", "")
+    assert bench.view("nobody") == ("", "NOT_STARTED", "")
     bench.start()
     assert bench.kyc.status("firms/Other", "user-1").status == "NOT_STARTED"
     bench.kyc.start("firms/Other", person(ssn="222222222"))
@@ -355,7 +355,7 @@ def test_documented_wording_is_a_switch(bench: Bench) -> None:
     )
     assert document.sub_status == "Document Request Initiated"
     bench.advance(START + minutes(26))
-    assert bench.shown() == ("ACCEPT", "CLOSED", "Accept")
+    assert bench.view() == ("ACCEPT", "CLOSED", "Accept")
 
 
 def test_a_saved_state_goes_on_where_it_stopped(bench: Bench) -> None:

@@ -39,14 +39,14 @@ DAY_ORDER = TimeInForce.DAY
 
 def dated(**terms: Any) -> Instrument:
     """An instrument that starts in one hour, expires in three and is terminated in five."""
-    given: dict[str, Any] = {
+    value: dict[str, Any] = {
         "symbol": "X",
         "start": START + hours(1),
         "expiration": START + hours(3),
         "termination": START + hours(5),
         **terms,
     }
-    return Instrument(**given)
+    return Instrument(**value)
 
 
 def path(market: Market) -> list[tuple[str, str]]:

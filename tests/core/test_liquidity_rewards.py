@@ -136,19 +136,19 @@ def entered(
     exchange.trading.order_service.enter(command)
 
 
-def do(exchange: Exchange, deed: Deed) -> None:
+def do(exchange: Exchange, move: Deed) -> None:
     trading = exchange.trading
-    if not deed.account:
+    if not move.account:
         halted = trading.state("M") is InstrumentState.HALTED
         trading.listings.change_state(
             "M", InstrumentState.OPEN if halted else InstrumentState.HALTED
         )
     elif trading.state("M") is InstrumentState.OPEN:
-        mine = trading.orders.open_of((deed.account,))
-        if not deed.price and mine:
-            trading.order_service.cancel(CancelOrder(accounts=(deed.account,), order_id=mine[0].id))
-        elif deed.price:
-            entered(exchange, deed.account, deed.side, 44 + deed.price, deed.qty)
+        mine = trading.orders.open_of((move.account,))
+        if not move.price and mine:
+            trading.order_service.cancel(CancelOrder(accounts=(move.account,), order_id=mine[0].id))
+        elif move.price:
+            entered(exchange, move.account, move.side, 44 + move.price, move.qty)
     exchange.flush()
 
 
@@ -172,14 +172,14 @@ def looked(exchange: Exchange, period: Period, *, reached: bool) -> Iterator[tup
     for side in (bids, offers):
         if not side:
             continue
-        counted, seen = [], 0
+        counted, observed = [], 0
         for price in dict.fromkeys(order.price for order in side):
-            if period.target_size is not None and seen >= period.target_size and counted:
+            if period.target_size is not None and observed >= period.target_size and counted:
                 break
             level = [order for order in side if order.price == price]
             counted += level
-            seen += sum(order.leaves_qty for order in level)
-        if reached and period.target_size is not None and seen < period.target_size:
+            observed += sum(order.leaves_qty for order in level)
+        if reached and period.target_size is not None and observed < period.target_size:
             continue
         scores = [
             (
@@ -196,14 +196,14 @@ def looked(exchange: Exchange, period: Period, *, reached: bool) -> Iterator[tup
 @settings(max_examples=60, deadline=None)
 @given(deeds(), terms(), st.booleans(), st.sampled_from(("by_score", "by_second")))
 def test_rewards_are_those_of_somebody_who_looks_every_second(
-    script: list[Deed], given: Terms, reached: bool, split: str
+    script: list[Deed], value: Terms, reached: bool, split: str
 ) -> None:
     """P16."""
     exchange = bare()
     exchange.ctx.assumptions.change("incentives.target_qualifies", reached)
     exchange.ctx.assumptions.change("incentives.split", split)
-    start = START + given.begins * NS_PER_S
-    end = None if given.lasts is None else START + given.lasts * NS_PER_S
+    start = START + value.begins * NS_PER_S
+    end = None if value.lasts is None else START + value.lasts * NS_PER_S
     if end is not None and end <= start:
         end = start + NS_PER_S
     period = Period(
@@ -212,17 +212,17 @@ def test_rewards_are_those_of_somebody_who_looks_every_second(
         start=start,
         end=end,
         created=START,
-        reward_pool=given.pool * DOLLAR,
-        discount_factor=given.factor,
-        target_size=given.target,
-        max_spread=given.spread,
+        reward_pool=value.pool * DOLLAR,
+        discount_factor=value.factor,
+        target_size=value.target,
+        max_spread=value.spread,
     )
     exchange.incentives.add(period)
 
     scores: dict[str, dict[str, Fraction]] = {}
     moment, last = START, MIDNIGHT + 60 * NS_PER_S
-    for deed in (*script, None):
-        due = last if deed is None else min(last, moment + deed.after * NS_PER_MS)
+    for move in (*script, None):
+        due = last if move is None else min(last, moment + move.after * NS_PER_MS)
         while moment < due:
             if moment % NS_PER_S == 0 and start <= moment and (end is None or moment < end):
                 date = scores.setdefault(eastern_date(moment).isoformat(), {})
@@ -230,28 +230,28 @@ def test_rewards_are_those_of_somebody_who_looks_every_second(
                     date[account] = date.get(account, Fraction(0)) + share
             moment = min(due, moment - moment % NS_PER_S + NS_PER_S)
         advance(exchange, due)
-        if deed is not None:
-            do(exchange, deed)
+        if move is not None:
+            do(exchange, move)
 
     advance(exchange, last + 2 * DAY)
-    found = {
+    result = {
         (reward.date, account): reward.amount
         for account in ACCOUNTS
         for reward in exchange.incentives.rewards(account)
     }
-    first = {key: amount for key, amount in found.items() if key[0] == "2026-09-08"}
+    first = {key: amount for key, amount in result.items() if key[0] == "2026-09-08"}
     until = MIDNIGHT if end is None else min(MIDNIGHT, end)
-    wanted = scores.get("2026-09-08", {})
+    expected = scores.get("2026-09-08", {})
     length = DAY if end is None else end - start
     began = max(start, parse_instant("2026-09-08T00:00:00-04:00"))
     part = Fraction(period.reward_pool * max(0, until - began), length)
-    whole = (
-        sum(wanted.values())
+    total = (
+        sum(expected.values())
         if split == "by_score"
         else 2 * Fraction(max(0, until - began), NS_PER_S)
     )
     for account in ACCOUNTS:
-        exact = part * wanted.get(account, Fraction(0)) / whole if whole else Fraction(0)
+        exact = part * expected.get(account, Fraction(0)) / total if total else Fraction(0)
         assert abs(first.get(("2026-09-08", account), 0) - exact) <= CENT + 1, (
             account,
             float(exact) / DOLLAR,
@@ -260,7 +260,7 @@ def test_rewards_are_those_of_somebody_who_looks_every_second(
     assert sum(first.values()) <= part
     event(f"{len(first)} of three earn something")
     if end is not None:
-        assert sum(found.values()) <= period.reward_pool
+        assert sum(result.values()) <= period.reward_pool
 
 
 class Taken(NamedTuple):
@@ -275,8 +275,8 @@ class Taken(NamedTuple):
 
 
 def takings() -> st.SearchStrategy[list[Taken]]:
-    pairs = st.permutations(ACCOUNTS).map(lambda found: found[:2])
-    one = st.builds(
+    pairs = st.permutations(ACCOUNTS).map(lambda result: result[:2])
+    item = st.builds(
         lambda after, pair, price, qty, busted: Taken(after, pair[0], pair[1], price, qty, busted),
         st.sampled_from((0, 1, 2, 7, 200, 700, 1500)),
         pairs,
@@ -284,7 +284,7 @@ def takings() -> st.SearchStrategy[list[Taken]]:
         st.sampled_from((1, 40, 150, 700)),
         st.sampled_from((False, False, False, True)),
     )
-    return st.lists(one, min_size=4, max_size=14)
+    return st.lists(item, min_size=4, max_size=14)
 
 
 @settings(max_examples=40, deadline=None)
@@ -345,13 +345,13 @@ def test_takers_are_rewarded_as_somebody_who_reads_every_trade_would(
             amount = Fraction(100_000 * (high - low), length) * cents / sum(volume.values())
             if int(amount):
                 expected[eastern_date(midnight).isoformat(), account] = int(amount)
-    found = {
+    result = {
         (reward.date, account): reward.amount // CENT
         for account in ACCOUNTS
         for reward in exchange.incentives.rewards(account)
     }
-    assert found == expected
-    event(f"{len(found)} rewards")
+    assert result == expected
+    event(f"{len(result)} rewards")
 
 
 # ---- as participants see them
@@ -381,7 +381,7 @@ def world_of(period: str = LIQUID + "}", more: str = "") -> Desk:
 
 
 def clients(world: Desk) -> list[Http]:
-    return [world.retail(found) for found in two(world)]
+    return [world.retail(result) for result in two(world)]
 
 
 def bid(client: Http, cents: int, contracts: int, intent: str = "BUY_LONG") -> str:
@@ -470,17 +470,17 @@ def test_how_long_after_its_date_a_reward_is_paid_is_a_switch(after: str, paid: 
     ann = clients(world)[0]
     bid(ann, 40, 10)
 
-    def seen() -> tuple[str, int, float]:
+    def noticed() -> tuple[str, int, float]:
         statuses = {date: status for date, _, status in earnings(ann)}
         paid_out = payouts(ann)
         return statuses.get("2026-09-08", ""), len(paid_out), balances(world)[0]
 
-    start = seen()[2]
+    start = noticed()[2]
     world.advance_to(parse_instant(paid) - 1)
-    assert seen() == ("" if after == "0s" else "PENDING", 0, start)
+    assert noticed() == ("" if after == "0s" else "PENDING", 0, start)
     world.advance_to(paid)
-    assert seen()[:2] == ("PAID", 1)
-    assert round(seen()[2] - start, 2) == 200
+    assert noticed()[:2] == ("PAID", 1)
+    assert round(noticed()[2] - start, 2) == 200
 
 
 @pytest.mark.parametrize("steps", [("30m",), ("7m", "11m", "1s", "11m59s")])
@@ -634,8 +634,8 @@ def test_a_taker_earns_from_the_minimum_on_at_prices_that_count(
     own = "" if minimum is None else f", min_taker_notional: {minimum}"
     world = world_of(f"{VOLUME}{own}}}")
     ann, bob = clients(world)
-    for found in two(world):
-        world.operate("account.fund", found.account, amount="50000")
+    for result in two(world):
+        world.operate("account.fund", result.account, amount="50000")
     bid(bob, cents, contracts, "BUY_SHORT")
     bid(ann, cents, contracts)
     first_day(world, 90 * rewarded, 0)
@@ -689,9 +689,9 @@ def test_points_survive_a_snapshot_and_a_fork() -> None:
     world.advance("1h")
     world.simulation.snapshot("half")
     twin = Desk(world.simulation.fork())
-    for one in (world, twin):
-        bid(clients(one)[1], 40, 10)
-        first_day(one, 150, 50)
+    for item in (world, twin):
+        bid(clients(item)[1], 40, 10)
+        first_day(item, 150, 50)
     world.simulation.restore("half")
     first_day(world, 200, 0)
 
@@ -753,7 +753,7 @@ def test_a_period_is_active_from_its_start_until_just_before_its_end() -> None:
 
     def status() -> str:
         programs = clients(world)[0].get("/v1/incentives").json()["programs"]
-        (mine,) = (one for one in programs if one["marketSlug"] == "tst-m")
+        (mine,) = (program for program in programs if program["marketSlug"] == "tst-m")
         return str(mine["timePeriods"][0]["status"])
 
     assert status() == "active"  # the world begins with it

@@ -34,8 +34,8 @@ class Bench:
         self.calendar = MaintenanceCalendar(self.ctx)
         self.maintenance = Maintenance(self.ctx, self.calendar, self)
 
-    def note(self, what: str) -> None:
-        self.log.append((what, format_instant(self.ctx.now)))
+    def note(self, kind: str) -> None:
+        self.log.append((kind, format_instant(self.ctx.now)))
 
     def on_lead(self) -> None:
         self.note("before")
@@ -141,7 +141,7 @@ def test_rescheduling_leaves_a_window_under_way_alone() -> None:
     bench.advance(bench.ctx.now)
     bench.maintenance.reschedule()
     bench.advance("2026-07-09T06:00:00-04:00")
-    assert [what for what, _ in bench.log] == ["before", "begin", "end"]
+    assert [kind for kind, _ in bench.log] == ["before", "begin", "end"]
 
 
 def test_overlapping_windows_are_one() -> None:
@@ -151,7 +151,7 @@ def test_overlapping_windows_are_one() -> None:
         parse_instant("2026-07-09T05:00:00-04:00"), parse_instant("2026-07-09T07:00:00-04:00")
     )
     bench.advance("2026-07-09T08:00:00-04:00")
-    assert [what for what, _ in bench.log] == ["before", "begin", "before", "end"]
+    assert [kind for kind, _ in bench.log] == ["before", "begin", "before", "end"]
     assert bench.log[-1] == ("end", "2026-07-09T11:00:00Z")
     assert [
         event.active for event in bench.ctx.events if isinstance(event, MaintenanceChanged)
@@ -163,7 +163,7 @@ def test_a_window_right_after_another_keeps_instruments_suspended() -> None:
     bench.maintenance.add(bench.ctx.now + minutes(5), bench.ctx.now + minutes(10))
     bench.maintenance.add(bench.ctx.now + minutes(10) + seconds(30), bench.ctx.now + minutes(15))
     bench.advance(bench.ctx.now + minutes(20))
-    assert [what for what, _ in bench.log] == ["before", "begin", "before", "begin", "end"]
+    assert [kind for kind, _ in bench.log] == ["before", "begin", "before", "begin", "end"]
 
 
 def test_an_unannounced_pause_begins_now_without_lead() -> None:

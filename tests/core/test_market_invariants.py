@@ -221,9 +221,9 @@ class TradingMachine(RuleBasedStateMachine):
                 )
             ]
 
-        made = self.both(enter)
+        created = self.both(enter)
         self.ordering = True
-        self.orders += made or []
+        self.orders += created or []
 
     @rule(index=st.integers(0, 50))
     def cancel(self, index: int) -> None:
@@ -314,15 +314,15 @@ class TradingMachine(RuleBasedStateMachine):
         events = self.market.take()
         assert msgspec.msgpack.encode(events) == msgspec.msgpack.encode(self.twin.take())
         self.audit.read(events)
-        one, other = self.market.trading, self.twin.trading
-        assert msgspec.msgpack.encode(one.save()) == msgspec.msgpack.encode(other.save())
-        assert one.orders.open_of(ACCOUNTS) == other.orders.open_of(ACCOUNTS)
+        item, other = self.market.trading, self.twin.trading
+        assert msgspec.msgpack.encode(item.save()) == msgspec.msgpack.encode(other.save())
+        assert item.orders.open_of(ACCOUNTS) == other.orders.open_of(ACCOUNTS)
         assert self.market.ctx.timers.pending() == self.twin.ctx.timers.pending()
         for account in ACCOUNTS:
-            assert one.open_orders_reserve(account) == other.open_orders_reserve(account)
+            assert item.open_orders_reserve(account) == other.open_orders_reserve(account)
         for symbol in SYMBOLS:
             assert self.market.depth(symbol) == self.twin.depth(symbol)
-            assert one.stats(symbol) == other.stats(symbol)
+            assert item.stats(symbol) == other.stats(symbol)
 
     @invariant()
     def everything_adds_up(self) -> None:
@@ -333,10 +333,11 @@ class TradingMachine(RuleBasedStateMachine):
         trading = self.market.trading
         for account in ACCOUNTS:
             shorts = {
-                one.symbol: (
-                    max(-trading.positions.net(account, one.symbol), 0) * (DOLLAR // one.qty_scale)
+                instrument.symbol: (
+                    max(-trading.positions.net(account, instrument.symbol), 0)
+                    * (DOLLAR // instrument.qty_scale)
                 )
-                for one in trading.instruments
+                for instrument in trading.instruments
             }
             freed = min(shorts[symbol] for symbol in EXCLUSIVE) if account == "e" else 0
             assert trading.margin_requirement(account) == sum(shorts.values()) - freed

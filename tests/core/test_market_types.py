@@ -33,26 +33,26 @@ SPORTS_MARKET_TYPES = {f"{head}_{tail}" for head, tails in LISTED.items() for ta
 
 def everything(world: Desk) -> list[dict[str, Any]]:
     """Every market of the gateway, page by page."""
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     while True:
-        asked = {"limit": 100, "offset": len(found)}
+        asked = {"limit": 100, "offset": len(results)}
         page = world.gateway.get("/v1/markets", params=asked).json()["markets"]
         if not page:
-            return found
-        found += page
+            return results
+        results += page
         world.advance("1s")
 
 
 def instrument_rows(world: Desk) -> list[dict[str, Any]]:
     """Every instrument of the exchange."""
-    client, found, token = world.partner, [], ""
+    client, result, token = world.partner, [], ""
     while True:
         asked = {"pageSize": 100, "pageToken": token}
         page = client.post("/v1/refdata/instruments", json=asked).json()
-        found += page["instruments"]
+        result += page["instruments"]
         token = page.get("nextPageToken", "")
         if page.get("eof") or not token:
-            return found
+            return result
 
 
 # ---- the default world
@@ -114,10 +114,10 @@ def test_two_sided_instruments_from_their_dates_and_one_per_team_before(world: D
     """L29."""
     rows = {row["symbol"]: row for row in instrument_rows(world)}
     kinds = ("soccer_game_to_advance", "esports_map_winner", "esports_game_winner", "tennis_set")
-    seen: dict[str, set[bool]] = {kind: set() for kind in kinds}
+    observed: dict[str, set[bool]] = {kind: set() for kind in kinds}
     for market in everything(world):
-        shown = market["sportsMarketType"] or ""
-        kind = next((kind for kind in kinds if shown.startswith(kind)), None)
+        sports_market_type = market["sportsMarketType"] or ""
+        kind = next((kind for kind in kinds if sports_market_type.startswith(kind)), None)
         if kind is None:
             continue
         since = "2026-07-05T04:00:00Z" if kind == kinds[0] else "2026-07-04T00:00:00Z"
@@ -127,8 +127,8 @@ def test_two_sided_instruments_from_their_dates_and_one_per_team_before(world: D
         sides = market["marketSides"]
         assert [side["long"] for side in sides] == [True, False]
         assert (sides[1]["team"] is not None) is two_sided
-        seen[kind].add(two_sided)
-    advances, maps, games, sets = seen.values()
+        observed[kind].add(two_sided)
+    advances, maps, games, sets = observed.values()
     assert advances == sets == maps | games == {True, False}
 
 
@@ -309,8 +309,8 @@ def test_overtime_never_moves_a_half_and_always_counts_for_the_game(
             asked = GameCondition(kind=f"basketball_team_{half}_half_{kind}", long=long, line="2.5")
             assert outcome_of(asked, without) is outcome_of(asked, with_) is not None
     total = sum(sum(score) for score in periods.values()) + sum(overtime)
-    whole = GameCondition(kind="basketball_team_full_game_total", line=str(total - 0.5))
-    assert outcome_of(whole, with_) is MarketOutcome.YES
+    game_condition = GameCondition(kind="basketball_team_full_game_total", line=str(total - 0.5))
+    assert outcome_of(game_condition, with_) is MarketOutcome.YES
 
 
 @pytest.mark.spec("S2.10-5")
@@ -319,14 +319,14 @@ def test_goals_count_in_their_own_half_and_extra_time_in_none(scored: tuple[Goal
     within = tuple(goal for goal in scored if goal.minute <= 90)
     for half in ("first", "second"):
         for kind, picks in (("btts", [""]), ("first_team_to_score", ["home", "away", "none"])):
-            found = []
+            results = []
             for pick in picks:
                 asked = GameCondition(kind=f"soccer_game_{half}_half_{kind}", pick=pick)
                 outcome = outcome_of(asked, Game(goals=scored))
                 assert outcome is outcome_of(asked, Game(goals=within))
-                found.append(outcome)
+                results.append(outcome)
             if len(picks) == 3:
-                assert sorted(outcome.value for outcome in found if outcome) == [0, 0, 1]
+                assert sorted(outcome.value for outcome in results if outcome) == [0, 0, 1]
 
 
 @given(
@@ -339,6 +339,6 @@ def test_the_two_sides_of_a_market_pay_one_dollar_together(home: int, away: int,
     other = f"{-float(line)}"
     for kind in ("moneyline", "spreads"):
         mine = outcome_of(GameCondition(kind=kind, long="home", line=line), game)
-        theirs = outcome_of(GameCondition(kind=kind, long="away", line=other), game)
-        assert mine is not None and theirs is not None
-        assert mine.value + theirs.value == 1
+        reference = outcome_of(GameCondition(kind=kind, long="away", line=other), game)
+        assert mine is not None and reference is not None
+        assert mine.value + reference.value == 1

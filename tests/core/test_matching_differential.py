@@ -127,25 +127,25 @@ class Both:
             except Refusal:
                 pass  # the oracle says nothing then, and the reports are compared
 
-    def _place(self, place: Place) -> None:
+    def _place(self, position: Place) -> None:
         number = len(self.ids)
-        market = not place.price
+        market = not position.price
         type = (
             (OrderType.STOP if market else OrderType.STOP_LIMIT)
-            if place.stop
+            if position.stop
             else (OrderType.MARKET_TO_LIMIT if market else OrderType.LIMIT)
         )
         command: PlaceOrder = self.market.command(
-            ACCOUNTS[place.account],
-            Side.BUY if place.buying else Side.SELL,
-            place.qty,
-            place.price,
+            ACCOUNTS[position.account],
+            Side.BUY if position.buying else Side.SELL,
+            position.qty,
+            position.price,
             type=type,
-            tif=TIFS[place.tif],
-            min_qty=place.min_qty,
-            all_or_none=place.all_or_none,
-            post_only=place.post_only,
-            stop_price=place.stop,
+            tif=TIFS[position.tif],
+            min_qty=position.min_qty,
+            all_or_none=position.all_or_none,
+            post_only=position.post_only,
+            stop_price=position.stop,
             deferred=True,
         )
         order = self.market.trading.order_service.enter(command)
@@ -154,16 +154,16 @@ class Both:
         self.naive.place(
             Resting(
                 number,
-                place.buying,
-                place.price,
-                place.qty,
+                position.buying,
+                position.price,
+                position.qty,
                 0,
-                place.tif,
+                position.tif,
                 market=market,
-                min_qty=place.min_qty,
-                all_or_none=place.all_or_none,
-                post_only=place.post_only,
-                stop=place.stop,
+                min_qty=position.min_qty,
+                all_or_none=position.all_or_none,
+                post_only=position.post_only,
+                stop=position.stop,
             )
         )
 
@@ -209,11 +209,11 @@ class Both:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(operations)
 def test_executions_and_book_are_those_of_the_naive_matcher(
-    found: list[Place | Cancel | Replace],
+    result: list[Place | Cancel | Replace],
 ) -> None:
     """M1, M9-M21, M31-M34."""
     both = Both()
-    for operation in found:
+    for operation in result:
         both.do(operation)
         both.compare()
 
@@ -221,10 +221,10 @@ def test_executions_and_book_are_those_of_the_naive_matcher(
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(operations, st.integers(0, 60))
 def test_a_saved_state_goes_on_like_the_original(
-    found: list[Place | Cancel | Replace], at: int
+    result: list[Place | Cancel | Replace], at: int
 ) -> None:
     both = Both()
-    for index, operation in enumerate(found):
+    for index, operation in enumerate(result):
         if index == at:
             both.reload()
         both.do(operation)

@@ -37,7 +37,7 @@ class Model:
         self.priorities = count(1)
 
     def live(self) -> list[Order]:
-        return [one for one in self.rows if is_live(one)]
+        return [row for row in self.rows if is_live(row)]
 
     def move(self, rng: Random) -> None:
         kind = rng.choice(("add", "add", "add", "change", "change", "change", "keep", "go"))
@@ -53,11 +53,11 @@ class Model:
 
     def copies(self, rows: list[Order]) -> list[Order]:
         """A finished order never changes, so it is shared."""
-        return [replace(one) if is_live(one) else one for one in rows]
+        return [replace(row) if is_live(row) else row for row in rows]
 
     def add(self, account: str, symbol: str, name: str, state: OrderState) -> None:
         number = len(self.rows) + 1
-        held = {(one.account, one.clord_id) for one in self.live() if one.clord_id}
+        held = {(item.account, item.clord_id) for item in self.live() if item.clord_id}
         if (account, name) in held:
             return  # the id of an open order is refused before (rule M6)
         pending = state is OrderState.PENDING_NEW
@@ -110,32 +110,34 @@ class Model:
     def check(self) -> None:
         index, rows, live = self.index, self.rows, self.live()
         assert (list(index.all()), len(index), index.save()) == (rows, len(rows), rows)
-        assert all(index.get(one.id) is index.require(one.id) is one for one in rows)
+        assert all(index.get(row.id) is index.require(row.id) is row for row in rows)
         unknown = f"o{len(rows) + 1}"
         assert index.get(unknown) is None
         with pytest.raises(NotFound):
             index.require(unknown)
-        assert index.open() == sorted(live, key=lambda one: one.priority)
+        assert index.open() == sorted(live, key=lambda item: item.priority)
         assert index.open_count == len(live) == len(list(index.live()))
-        working = [one.id for one in live if one.state is not OrderState.PENDING_NEW]
-        found = index.working()
-        assert sorted(one.id for mine in found.values() for one in mine) == sorted(working)
+        working = [item.id for item in live if item.state is not OrderState.PENDING_NEW]
+        result = index.working()
+        assert sorted(item.id for mine in result.values() for item in mine) == sorted(working)
         for account in ACCOUNTS:
-            mine = [one for one in rows if one.account == account]
-            assert index.of_account(account) == [one for one in live if one.account == account]
-            assert {one.account for one in found.get(account, ())} <= {account}
+            mine = [row for row in rows if row.account == account]
+            assert index.of_account(account) == [item for item in live if item.account == account]
+            assert {item.account for item in result.get(account, ())} <= {account}
             assert list(index.rows.select((account,))) == mine
             for name in NAMES[1:]:
-                named = (one for one in reversed(mine) if one.clord_id == name)
-                newest = next((one for one in named if one.state is not OrderState.REJECTED), None)
+                named = (item for item in reversed(mine) if item.clord_id == name)
+                newest = next(
+                    (item for item in named if item.state is not OrderState.REJECTED), None
+                )
                 assert index.by_clord_id(f"user of {account}", name) is newest
         for symbol in SYMBOLS:
-            assert index.open((symbol,)) == [one for one in index.open() if one.symbol == symbol]
-            of_symbol = [one for one in live if one.symbol == symbol]
+            assert index.open((symbol,)) == [item for item in index.open() if item.symbol == symbol]
+            of_symbol = [item for item in live if item.symbol == symbol]
             assert index.open_of(("b", "a"), (symbol,)) == of_symbol
             chosen = index.rows.select(ACCOUNTS, symbol)
-            assert [one for one in chosen if one.symbol == symbol] == [
-                one for one in rows if one.symbol == symbol
+            assert [item for item in chosen if item.symbol == symbol] == [
+                row for row in rows if row.symbol == symbol
             ]
         assert index.open_of(ACCOUNTS) == live
 
@@ -170,5 +172,5 @@ def test_a_chain_is_the_list_of_an_orders_reports(steps: list[tuple[str, int]]) 
             chain.become(rows, len(rows))
         order: Any = ORDERS[number % 5]
         if step == "read":
-            theirs = [seq for seq, row in enumerate(rows) if row.order is order]
-            assert list(chain.back(order)) == theirs[::-1]
+            reference = [seq for seq, row in enumerate(rows) if row.order is order]
+            assert list(chain.back(order)) == reference[::-1]

@@ -69,8 +69,8 @@ def test_an_order_that_rests_and_fills_twice_reports_new_partial_fill_fill(marke
     mine = [report for report in market.reports() if report.order.id == order.id]
     assert [report.type.name for report in mine] == ["NEW", "PARTIAL_FILL", "FILL"]
     assert [(report.last_qty, report.last_px) for report in mine] == [(0, 0), (4, 50), (6, 50)]
-    seen = [(row.order.cum_qty, row.order.leaves_qty, row.order.state.name) for row in mine]
-    assert seen == [(0, 10, "NEW"), (4, 6, "PARTIALLY_FILLED"), (10, 0, "FILLED")]
+    observed = [(row.order.cum_qty, row.order.leaves_qty, row.order.state.name) for row in mine]
+    assert observed == [(0, 10, "NEW"), (4, 6, "PARTIALLY_FILLED"), (10, 0, "FILLED")]
     assert not any(report.aggressor for report in mine)
 
 
@@ -125,8 +125,8 @@ def test_an_order_that_cannot_be_taken_is_rejected_by_its_only_report(
         market.take()
     order = market.buy("a", **{"qty": 1, "price": 50, "deferred": True, **fields})
     (report,) = market.reports()
-    found = report.type.name, report.reject_reason.name, report.text
-    assert found == ("REJECTED", reason, text)
+    result = report.type.name, report.reject_reason.name, report.text
+    assert result == ("REJECTED", reason, text)
     assert order.id and (order.state, order.leaves_qty) == (OrderState.REJECTED, 0)
 
 
@@ -307,8 +307,8 @@ def test_a_strict_limit_trades_only_at_exactly_its_price(market: Market) -> None
     """M22."""
     market.sell("b", 1, 50)
     assert market.buy("a", 1, 55, strict_limit=True, tif=IOC).state is OrderState.EXPIRED
-    for whole in ({"tif": FOK}, {"all_or_none": True}):  # M17
-        assert market.buy("a", 1, 55, strict_limit=True, **whole).state is OrderState.EXPIRED
+    for total in ({"tif": FOK}, {"all_or_none": True}):  # M17
+        assert market.buy("a", 1, 55, strict_limit=True, **total).state is OrderState.EXPIRED
     assert market.buy("a", 1, 55, strict_limit=True).state is OrderState.NEW
     assert market.buy("c", 1, 50, strict_limit=True).avg_px == 50
     market.ctx.assumptions.change("strict_limit.mode", "expire")
@@ -364,7 +364,7 @@ def test_cash_is_spent_contract_by_contract_and_the_rest_counts_at_the_limit(
     for price, qty in levels.items():
         (market.sell if buys else market.buy)("b", qty, price)
     contracts, left, last = 0, cash, 0
-    offers = sorted((one for one, qty in levels.items() for _ in range(qty)), reverse=not buys)
+    offers = sorted((item for item, qty in levels.items() for _ in range(qty)), reverse=not buys)
     for price in offers:
         cost = price if buys else 100 - price
         if (limit and (price > limit if buys else price < limit)) or cost > left:
@@ -488,19 +488,19 @@ def test_a_business_reject_is_raised_or_deferred_with_its_reason_and_text(
     )
     market = Market(Instrument(symbol="X"), half_cent)
     price = 500 if symbol == "H" else 50
-    given: dict[str, Any] = {"qty": 100, "price": price, "symbol": symbol, **fields}
+    argument: dict[str, Any] = {"qty": 100, "price": price, "symbol": symbol, **fields}
     with pytest.raises(OrderRefused) as raised:
-        market.buy("a", **given)
+        market.buy("a", **argument)
     assert raised.value.reason is RejectReason[reason]
     assert raised.value.message.startswith(text)
     assert market.reports() == []
-    order = market.buy("a", deferred=True, **given)
+    order = market.buy("a", deferred=True, **argument)
     (report,) = market.reports()
-    found = report.type.name, report.reject_reason.name, report.text
-    assert found == ("REJECTED", reason, raised.value.message)
+    result = report.type.name, report.reject_reason.name, report.text
+    assert result == ("REJECTED", reason, raised.value.message)
     assert market.trading.orders.require(order.id).state is OrderState.REJECTED
     preview = market.trading.order_service.preview(
-        market.command("a", Side.BUY, deferred=True, **given)
+        market.command("a", Side.BUY, deferred=True, **argument)
     )
     assert (preview.id, preview.state) == ("", OrderState.REJECTED)
 
@@ -559,9 +559,9 @@ def test_a_malformed_order_is_always_an_error_and_never_a_reject(
     market: Market, fields: dict[str, Any]
 ) -> None:
     """M2, M18, M20, M21, M23, M24."""
-    given: dict[str, Any] = {"account": "a", "side": Side.BUY, "qty": 1, "price": 50, **fields}
+    value: dict[str, Any] = {"account": "a", "side": Side.BUY, "qty": 1, "price": 50, **fields}
     with pytest.raises(InvalidRequest):
-        market.trading.order_service.enter(market.command(deferred=True, **given))
+        market.trading.order_service.enter(market.command(deferred=True, **value))
     assert market.reports() == []
 
 
@@ -587,10 +587,10 @@ def test_a_client_order_id_is_unique_among_open_orders_only(market: Market) -> N
     market.buy("b", 1, 41, clord_id="one")
     rejected = market.buy("a", 1, 41, clord_id="one", deferred=True)
     assert rejected.state is OrderState.REJECTED
-    found = market.trading.order_service.cancel(
+    result = market.trading.order_service.cancel(
         CancelOrder(accounts=("a",), participant="a", clord_id="one")
     )
-    assert found.id == first.id
+    assert result.id == first.id
     assert market.buy("a", 1, 41, clord_id="one").state is OrderState.NEW
 
 
@@ -653,9 +653,9 @@ def test_cancelling_a_done_order_conflicts_and_is_told(market: Market) -> None:
     market.take()
     with pytest.raises(OrderDone):
         market.cancel(order)
-    (told,) = rejections(market)
-    assert (told.reason, told.text) == (CancelRejectReason.UNKNOWN_ORDER, "Unknown order")
-    assert (told.is_replace, told.order_id) == (False, order.id)
+    (reported,) = rejections(market)
+    assert (reported.reason, reported.text) == (CancelRejectReason.UNKNOWN_ORDER, "Unknown order")
+    assert (reported.is_replace, reported.order_id) == (False, order.id)
 
 
 @pytest.mark.parametrize("state", [InstrumentState.HALTED, InstrumentState.CLOSED])
@@ -673,8 +673,11 @@ def test_cancel_and_replace_in_a_state_that_forbids_them_are_refused_and_told(
     for attempt, is_replace in zip(attempts, (False, True), strict=True):
         with pytest.raises(OrderRefused, match=f"Book is {state.name}"):
             attempt()
-        (told,) = rejections(market)
-        assert (told.reason, told.is_replace) == (CancelRejectReason.EXCHANGE_CLOSED, is_replace)
+        (reported,) = rejections(market)
+        assert (reported.reason, reported.is_replace) == (
+            CancelRejectReason.EXCHANGE_CLOSED,
+            is_replace,
+        )
     assert market.now(order).leaves_qty == 2
 
 
@@ -703,8 +706,8 @@ def test_a_replaced_quantity_is_the_new_total(market: Market) -> None:
     market.take()
     with pytest.raises(OrderRefused):
         market.replace(order, qty=4)
-    (told,) = rejections(market)
-    assert (told.reason, told.is_replace) == (CancelRejectReason.INCORRECT_QUANTITY, True)
+    (reported,) = rejections(market)
+    assert (reported.reason, reported.is_replace) == (CancelRejectReason.INCORRECT_QUANTITY, True)
     assert market.now(order).leaves_qty == 3
 
 
@@ -740,8 +743,8 @@ def test_a_failed_replace_leaves_the_order_untouched_and_is_told(
     market.take()
     with pytest.raises(Refusal):
         market.replace(order, **fields)
-    (told,) = rejections(market)
-    assert (told.reason, told.is_replace) == (CancelRejectReason.EXCHANGE_OPTION, True)
+    (reported,) = rejections(market)
+    assert (reported.reason, reported.is_replace) == (CancelRejectReason.EXCHANGE_OPTION, True)
     now = market.now(order)
     assert (now.price, now.qty, now.state, now.post_only, now.tif) == before
     market.check()

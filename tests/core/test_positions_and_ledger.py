@@ -42,10 +42,10 @@ def test_what_fills_make_of_a_position(
     book = positions()
     for qty, price in fills:
         book.fill("a", "X", qty, price, "t")
-    found = book.get("a", "X")
-    assert (found.net, found.cost, found.realized) == (net, cost, realized)
-    assert found.qty_bought == sum(qty for qty, _ in fills if qty > 0)
-    assert found.qty_sold == -sum(qty for qty, _ in fills if qty < 0)
+    result = book.get("a", "X")
+    assert (result.net, result.cost, result.realized) == (net, cost, realized)
+    assert result.qty_bought == sum(qty for qty, _ in fills if qty > 0)
+    assert result.qty_sold == -sum(qty for qty, _ in fills if qty < 0)
     assert len(book.rows("a")) == len(fills)
 
 
@@ -56,12 +56,12 @@ moves = st.lists(
 
 @given(moves)
 def test_rows_replay_to_the_position_and_cash_flow_equals_cost_less_realized(
-    found: list[tuple[int, int]],
+    result: list[tuple[int, int]],
 ) -> None:
     """P9, P23."""
     book = positions()
     paid = 0
-    for qty, price in found:
+    for qty, price in result:
         book.fill("a", "X", qty, price, "t")
         paid += qty * price
     position = book.get("a", "X")
@@ -155,12 +155,12 @@ def test_a_fill_tells_positions_then_cash_of_the_aggressor_first() -> None:
     market.sell("b", 1, 50)
     market.take()
     market.buy("a", 1, 50)
-    told = [
+    reported = [
         (type(event).__name__, event.account)
         for event in market.take()
         if isinstance(event, PositionChanged | CashMoved)
     ]
-    assert told[-4:] == [
+    assert reported[-4:] == [
         ("PositionChanged", "a"),
         ("PositionChanged", "b"),
         ("CashMoved", "a"),

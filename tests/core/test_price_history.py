@@ -22,15 +22,15 @@ OUTAGE = (SINCE + 5 * 86_400 + 100, SINCE + 5 * 86_400 + 8_000)
 
 
 def assets(seed: int = 7, **terms: object) -> Assets:
-    found = Assets(Context(seed=seed, now=NOW * NS_PER_S))
-    found.add(Asset(**{"id": "crypto:x", "price": 500 * PRICE_SCALE, "since": SINCE, **terms}))  # type: ignore[arg-type]
-    return found
+    result = Assets(Context(seed=seed, now=NOW * NS_PER_S))
+    result.add(Asset(**{"id": "crypto:x", "price": 500 * PRICE_SCALE, "since": SINCE, **terms}))  # type: ignore[arg-type]
+    return result
 
 
 def ticker(**terms: object) -> Ticker:
-    found = assets(**terms).get("crypto:x")  # type: ignore[arg-type]
-    assert found is not None
-    return found
+    result = assets(**terms).get("crypto:x")  # type: ignore[arg-type]
+    assert result is not None
+    return result
 
 
 HOUR_EDGES = (NOW // 3600 * 3600, NOW // 60 * 60, NOW - 3600, NOW - 3600 * 60, NOW - 3600 * 3600)
@@ -77,43 +77,43 @@ def test_a_wide_candle_is_made_of_the_narrow_ones_inside_it(
 ) -> None:
     wide, narrow = buckets
     start = at // wide.width * wide.width
-    whole = SMALL.summary(start, wide.width, NOW)
+    total = SMALL.summary(start, wide.width, NOW)
     parts = [
         part
         for begin in range(start, start + wide.width, narrow.width)
         if (part := SMALL.summary(begin, narrow.width, NOW)) is not None
     ]
-    if whole is None:
+    if total is None:
         assert not parts
         return
-    assert whole.open == parts[0].open
-    assert whole.close == parts[-1].close
-    assert whole.high == max(part.high for part in parts)
-    assert whole.low == min(part.low for part in parts)
-    assert whole.ticks == sum(part.ticks for part in parts)
+    assert total.open == parts[0].open
+    assert total.close == parts[-1].close
+    assert total.high == max(part.high for part in parts)
+    assert total.low == min(part.low for part in parts)
+    assert total.ticks == sum(part.ticks for part in parts)
 
 
 def test_the_first_tick_has_the_given_price_and_nothing_comes_before_it() -> None:
-    one = ticker()
-    assert one.last(SINCE) is None
-    assert one.last(SINCE + 1) == 500 * PRICE_SCALE
-    assert one.summary(SINCE - 60, 60, NOW) is None or SINCE % 60
+    item = ticker()
+    assert item.last(SINCE) is None
+    assert item.last(SINCE + 1) == 500 * PRICE_SCALE
+    assert item.summary(SINCE - 60, 60, NOW) is None or SINCE % 60
     assert (
-        candles(one, align_window(SINCE - 600, SINCE - 100, Bucket.M1, NOW), Bucket.M1, NOW) == []
+        candles(item, align_window(SINCE - 600, SINCE - 100, Bucket.M1, NOW), Bucket.M1, NOW) == []
     )
 
 
 def test_an_outage_has_no_ticks_and_carries_the_last_close() -> None:
-    one = ticker(outages=(OUTAGE,))
+    item = ticker(outages=(OUTAGE,))
     window = align_window(OUTAGE[0] - 60, OUTAGE[0] + 300, Bucket.M1, NOW)
-    found = candles(one, window, Bucket.M1, NOW)
-    silent = [candle for candle in found if candle.start >= OUTAGE[0]]
+    result = candles(item, window, Bucket.M1, NOW)
+    silent = [candle for candle in result if candle.start >= OUTAGE[0]]
     assert all(
         candle.ticks == 0 and candle.open == candle.high == candle.low == candle.close
         for candle in silent
     )
-    assert silent[0].close == one.last(OUTAGE[0])
-    assert one.last(OUTAGE[1]) == one.last(OUTAGE[0])
+    assert silent[0].close == item.last(OUTAGE[0])
+    assert item.last(OUTAGE[1]) == item.last(OUTAGE[0])
 
 
 @pytest.mark.parametrize("seed", [7, 8])
@@ -145,23 +145,23 @@ def test_the_prices_of_a_seed_are_those_of_every_release(
     """A journal of an earlier release replays: no digit of an index changes. A day never closes
     below a quarter of its opening price nor falls below a fifth.
     """
-    one = ticker(volatility=volatility, places=8)
+    item = ticker(volatility=volatility, places=8)
     for day, prices in days.items():
-        found = one.summary((SINCE // 86_400 + day) * 86_400, 86_400, NOW)
-        assert tuple(found[:4]) == prices
+        result = item.summary((SINCE // 86_400 + day) * 86_400, 86_400, NOW)
+        assert tuple(result[:4]) == prices
 
 
 def test_a_price_by_hand_is_the_price_from_then_on() -> None:
     book = assets()
-    one = book.get("crypto:x")
-    before = one.last(NOW - 9)
+    item = book.get("crypto:x")
+    before = item.last(NOW - 9)
     book.tick("crypto:x", "77.5", (NOW - 10) * NS_PER_S + 5)
     assert book.price("crypto:x") == 77 * PRICE_SCALE + PRICE_SCALE // 2
-    found = candles(one, align_window(NOW - 12, 0, Bucket.S1, NOW), Bucket.S1, NOW)
+    result = candles(item, align_window(NOW - 12, 0, Bucket.S1, NOW), Bucket.S1, NOW)
     # the seeded tick of that second, then the one by hand
-    assert [candle.ticks for candle in found] == [1, 1, 2] + [0] * 10
-    assert found[2].open == before
-    assert found[-1].close == book.price("crypto:x")
+    assert [candle.ticks for candle in result] == [1, 1, 2] + [0] * 10
+    assert result[2].open == before
+    assert result[-1].close == book.price("crypto:x")
 
 
 def test_state_is_saved_and_loaded_with_prices_by_hand() -> None:
@@ -174,7 +174,7 @@ def test_state_is_saved_and_loaded_with_prices_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "value",
     [
         ("crypto:X", "1"),
         ("stocks:x", "1"),
@@ -182,9 +182,9 @@ def test_state_is_saved_and_loaded_with_prices_by_hand() -> None:
         ("crypto:x", "1", NOW * NS_PER_S + 1),  # in the future
     ],
 )
-def test_impossible_ticks_are_refused(given: Any) -> None:
+def test_impossible_ticks_are_refused(value: Any) -> None:
     with pytest.raises(InvalidRequest):
-        assets().tick(*given)
+        assets().tick(*value)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ QUICKSTART = load_scenario("quickstart")
 
 
 @pytest.fixture(scope="module")
-def shown() -> dict[str, dict[str, Any]]:
+def view() -> dict[str, dict[str, Any]]:
     """An event of a game as each reading shows it."""
     return {reading: event(served(reading)) for reading in READINGS}
 
@@ -38,24 +38,24 @@ def served(reading: str, **changes: Any) -> Desk:
 def event(world: Desk) -> dict[str, Any]:
     events = world.gateway.get("/v1/events", params={"limit": "40"}).json()["events"]
     return next(
-        one for one in events if one["teams"] and any(m["bestBidQuote"] for m in one["markets"])
+        item for item in events if item["teams"] and any(m["bestBidQuote"] for m in item["markets"])
     )
 
 
 def in_force(simulation: Simulation) -> dict[str, bool]:
-    found = rows("observations", simulation)
-    return {row["observation"]: row["in_force"] for row in found if row["reading"] == "observed"}
+    result = rows("observations", simulation)
+    return {row["observation"]: row["in_force"] for row in result if row["reading"] == "observed"}
 
 
 # ---- the catalogue
 
 
 def test_every_observation_says_what_where_and_when() -> None:
-    for one in catalogue().values():
-        assert one.summary.endswith("."), one.name
-        assert one.source and set(one.evidence) <= set(EVIDENCE) and one.evidence, one.name
-        assert re.fullmatch(r"20\d\d-\d\d(-\d\d)?", one.date), one.name
-        assert not one.section or one.switch is not None, f"{one.name} contradicts unswitched"
+    for item in catalogue().values():
+        assert item.summary.endswith("."), item.name
+        assert item.source and set(item.evidence) <= set(EVIDENCE) and item.evidence, item.name
+        assert re.fullmatch(r"20\d\d-\d\d(-\d\d)?", item.date), item.name
+        assert not item.section or item.switch is not None, f"{item.name} contradicts unswitched"
 
 
 def test_the_catalogue_is_filtered_by_a_pattern(capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,18 +81,18 @@ KEPT = (
 
 @pytest.mark.spec("S9-3")
 @pytest.mark.observed("markets.deprecated_fields")
-def test_a_market_keeps_its_deprecated_fields_in_observed_only(shown: Any) -> None:
-    documented, observed = (shown[reading]["markets"][0] for reading in READINGS)
+def test_a_market_keeps_its_deprecated_fields_in_observed_only(displayed: Any) -> None:
+    documented, observed = (displayed[reading]["markets"][0] for reading in READINGS)
     assert not set(KEPT) & set(documented) and set(KEPT) <= set(observed)
 
 
 @pytest.mark.spec("S2.10-1")
 @pytest.mark.observed("markets.quote_value")
 def test_quotes_are_numbers_in_documented_and_text_with_four_decimals_in_observed(
-    shown: Any,
+    displayed: Any,
 ) -> None:
     for reading, form in (("documented", float), ("observed", str)):
-        market = next(m for m in shown[reading]["markets"] if m["bestBidQuote"])
+        market = next(m for m in displayed[reading]["markets"] if m["bestBidQuote"])
         quotes = [market["bestBidQuote"], *(side["quote"] for side in market["marketSides"])]
         assert {type(quote["value"]) for quote in quotes} == {form}
         if form is str:
@@ -101,15 +101,15 @@ def test_quotes_are_numbers_in_documented_and_text_with_four_decimals_in_observe
 
 @pytest.mark.spec("S2.11-1")
 @pytest.mark.observed("events.id", "events.deprecated_fields", "events.shape")
-def test_an_event_has_the_shape_that_was_observed(shown: Any) -> None:
-    documented, observed = (shown[reading] for reading in READINGS)
+def test_an_event_has_the_shape_that_was_observed(displayed: Any) -> None:
+    documented, observed = (displayed[reading] for reading in READINGS)
     assert documented["id"] == int(observed["id"]) and isinstance(observed["id"], str)
     assert not {"participants", "archived"} & set(documented)
     assert observed["participants"] == [] and observed["archived"] is False
-    for one in (documented, observed):
-        assert one["marketGroups"] == [] and one["combos"]["enabled"] in (True, False)
-        assert one["imageDisplayType"].startswith("IMAGE_DISPLAY_TYPE_")
-        assert one["startTime"] is not None
+    for item in (documented, observed):
+        assert item["marketGroups"] == [] and item["combos"]["enabled"] in (True, False)
+        assert item["imageDisplayType"].startswith("IMAGE_DISPLAY_TYPE_")
+        assert item["startTime"] is not None
 
 
 def test_every_event_says_when_it_starts() -> None:
@@ -128,17 +128,17 @@ def test_every_event_says_when_it_starts() -> None:
 
 
 SWITCHES = {
-    "markets.deprecated_fields": ("shown", lambda one, book: "marketType" in one["markets"][0]),
+    "markets.deprecated_fields": ("shown", lambda item, book: "marketType" in item["markets"][0]),
     "markets.quote_value": (
         "string",
-        lambda one, book: isinstance(one["markets"][0]["bestBidQuote"]["value"], str),
+        lambda item, book: isinstance(item["markets"][0]["bestBidQuote"]["value"], str),
     ),
-    "events.deprecated_fields": ("shown", lambda one, book: "participants" in one),
-    "events.id": ("string", lambda one, book: isinstance(one["id"], str)),
-    "market_data.last_price_sample": ("shown", lambda one, book: "lastPriceSample" in book),
+    "events.deprecated_fields": ("shown", lambda item, book: "participants" in item),
+    "events.id": ("string", lambda item, book: isinstance(item["id"], str)),
+    "market_data.last_price_sample": ("shown", lambda item, book: "lastPriceSample" in book),
     "statistics.notional_traded": (
         "undivided",
-        lambda one, book: float(book["stats"]["notionalTraded"]["value"]) > 10,
+        lambda item, book: float(book["stats"]["notionalTraded"]["value"]) > 10,
     ),
 }
 
@@ -149,13 +149,13 @@ def test_each_switch_can_be_set_alone(name: str) -> None:
     value, shows = SWITCHES[name]
     world = served("documented")
     order = {"symbol": "aec-nfl-dal-phi-2026-09-10", "price": "0.50", "qty": "2"}
-    for who, side in (("maker", "sell"), ("taker", "buy")):
-        world.simulation.control("order.place", "", {**order, "as": who, "side": side})
+    for caller, side in (("maker", "sell"), ("taker", "buy")):
+        world.simulation.control("order.place", "", {**order, "as": caller, "side": side})
 
     def shown_now() -> bool:
-        one = event(world)
+        item = event(world)
         path = f"/v1/markets/{order['symbol']}/book"
-        return bool(shows(one, world.gateway.get(path).json()["marketData"]))
+        return bool(shows(item, world.gateway.get(path).json()["marketData"]))
 
     assert not shown_now()
     world.assume(name, value)

@@ -79,22 +79,22 @@ def market(state: InstrumentState, price: int, terms: dict[str, Any]) -> tuple[M
     """A market with offers of others at 56 and 60, an own one at 58, and the order at a bid of 50,
     6 of its 60 filled unless it is a stop.
     """
-    made = Market(TERMS, cash=100_000 * DOLLAR)
-    made.sell("z", 20, 56)
-    made.sell("a", 20, 58, smp_id="same")
-    made.sell("z", 20, 60)
-    made.buy("z", 20, 44)
+    created = Market(TERMS, cash=100_000 * DOLLAR)
+    created.sell("z", 20, 56)
+    created.sell("a", 20, 58, smp_id="same")
+    created.sell("z", 20, 60)
+    created.buy("z", 20, 44)
     if terms.get("best_limit"):
-        made.buy("z", 20, 50)
-    order = made.buy("a", 60, price, **terms)
+        created.buy("z", 20, 50)
+    order = created.buy("a", 60, price, **terms)
     if "stop_price" not in terms:
-        made.sell("y", FILLED + (20 if "best_limit" in terms else 0), 50)
-        assert made.now(order).cum_qty == FILLED
+        created.sell("y", FILLED + (20 if "best_limit" in terms else 0), 50)
+        assert created.now(order).cum_qty == FILLED
     if state is not S.OPEN:
-        made.move(S.HALTED)
-        made.move(state)
-    made.take()
-    return made, made.now(order)
+        created.move(S.HALTED)
+        created.move(state)
+    created.take()
+    return created, created.now(order)
 
 
 # The statement of §3.1 that refuses orders and changes in a state.
@@ -230,10 +230,10 @@ def best_bid(order: Order) -> int:
 # ---- results of a change
 
 
-def attempt(found: Market, command: ReplaceOrder) -> object:
+def attempt(market: Market, command: ReplaceOrder) -> object:
     """Return the order after the change, or its refusal."""
     try:
-        return found.trading.order_service.replace(command)
+        return market.trading.order_service.replace(command)
     except Refusal as error:
         text = "" if isinstance(error, InsufficientFunds) else error.message
         return type(error).__name__, error.rule, text
@@ -252,33 +252,33 @@ def test_a_change_is_made_or_comes_back_with_the_first_row_that_applies(seed: in
     rng = Random(seed)
     state = rng.choice(STATES)
     for _ in range(25):
-        found, order = market(state, *rng.choice(ORDERS))
+        result, order = market(state, *rng.choice(ORDERS))
         command = random_change(rng, order)
         before, expected = structs.asdict(order), refusal(command, order, state)
-        came = attempt(found, command)
+        came = attempt(result, command)
         if expected is None:
             assert isinstance(came, Order), (came, command, before)
-            check_made(found, command, before, changed(command, Order(**before)))
+            check_made(result, command, before, changed(command, Order(**before)))
         else:
             assert came == expected[:3], (command, before)
-            assert structs.asdict(found.now(order)) == before
-            check_told(found, order, expected)
-        found.check()
+            assert structs.asdict(result.now(order)) == before
+            check_told(result, order, expected)
+        result.check()
 
 
-def check_told(found: Market, order: Order, expected: tuple[Any, ...]) -> None:
+def check_told(market: Market, order: Order, expected: tuple[Any, ...]) -> None:
     """Check that a refused change is reported once and changes no book."""
-    (told,) = [event for event in found.take() if isinstance(event, CancelRejected | Executed)]
-    assert isinstance(told, CancelRejected)
-    assert (told.order_id, told.account, told.is_replace) == (order.id, "a", True)
-    assert (told.text, told.reason) == (expected[2], expected[3])
+    (reported,) = [event for event in market.take() if isinstance(event, CancelRejected | Executed)]
+    assert isinstance(reported, CancelRejected)
+    assert (reported.order_id, reported.account, reported.is_replace) == (order.id, "a", True)
+    assert (reported.text, reported.reason) == (expected[2], expected[3])
 
 
 def check_made(
-    found: Market, command: ReplaceOrder, before: dict[str, Any], after: dict[str, Any]
+    market: Market, command: ReplaceOrder, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
     """Check that the first report has all terms of the change, and that the order ends once."""
-    first = found.reports()[0]
+    first = market.reports()[0]
     assert first.type.name == "REPLACE"
     reported = structs.asdict(first.order)
     assert {name: reported[name] for name in after} == after, (command, before)
@@ -288,7 +288,7 @@ def check_made(
     assert {name for name in before if before[name] != reported[name]} <= touched
     keeps = after["price"] == before["price"] and after["qty"] <= before["qty"]
     assert (reported["priority"] == before["priority"]) == keeps
-    ends = [timer.due for timer in found.ctx.timers.pending() if timer.kind == "order.expiry"]
-    now = found.trading.orders.require(before["id"])
+    ends = [timer.due for timer in market.ctx.timers.pending() if timer.kind == "order.expiry"]
+    now = market.trading.orders.require(before["id"])
     timed = now.live and now.tif is TimeInForce.GOOD_TILL_TIME
     assert ends == ([after["good_till"]] if timed else [])

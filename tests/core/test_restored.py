@@ -20,28 +20,28 @@ ACCOUNTS, SYMBOLS = ("a", "b", "c"), ("X", "Y")
 
 
 def market() -> Market:
-    made = Market(*(Instrument(symbol=symbol) for symbol in SYMBOLS), cash=20 * DOLLAR)
+    created = Market(*(Instrument(symbol=symbol) for symbol in SYMBOLS), cash=20 * DOLLAR)
     for account in ACCOUNTS:
-        made.fund(account, 20 * DOLLAR)
-    return made
+        created.fund(account, 20 * DOLLAR)
+    return created
 
 
 def restored(market: Market) -> None:
     market.trading.load(msgpack.decode(msgpack.encode(market.trading.save()), type=TradingState))
 
 
-def report(found: Execution) -> tuple[object, ...]:
-    order = found.order
+def report(execution: Execution) -> tuple[object, ...]:
+    order = execution.order
     return (
-        found.type,
+        execution.type,
         order.id,
         order.symbol,
         order.price,
         order.leaves_qty,
         order.cum_qty,
         order.state,
-        found.last_px,
-        found.last_qty,
+        execution.last_px,
+        execution.last_qty,
     )
 
 
@@ -58,7 +58,7 @@ def book(market: Market, order: Order) -> object:
 
 
 def listed(market: Market, order: Order) -> object:
-    return [found.symbol for found in market.trading.books]
+    return [book.symbol for book in market.trading.books]
 
 
 def cancel(market: Market, order: Order) -> object:
@@ -83,19 +83,19 @@ def another(market: Market, order: Order) -> object:
 
 def report_of(market: Market, act: Callable[[], object]) -> object:
     act()
-    return [report(found) for found in market.reports()]
+    return [report(result) for result in market.reports()]
 
 
 @pytest.mark.parametrize(
     "first", [reserve, working, book, listed, cancel, fill, shrink, move, another]
 )
 def test_whoever_asks_first_finds_each_order_once(first: Callable[[Market, Order], object]) -> None:
-    one, other = market(), market()
-    orders = [made.buy("a", 3, 50) for made in (one, other)]
-    for made in (one, other):
-        made.take()
+    item, other = market(), market()
+    orders = [built.buy("a", 3, 50) for built in (item, other)]
+    for created in (item, other):
+        created.take()
     restored(other)
-    assert first(other, other.now(orders[1])) == first(one, orders[0])
+    assert first(other, other.now(orders[1])) == first(item, orders[0])
     other.check()
-    assert other.trading.open_orders_reserve("a") == one.trading.open_orders_reserve("a")
-    assert other.depth() == one.depth()
+    assert other.trading.open_orders_reserve("a") == item.trading.open_orders_reserve("a")
+    assert other.depth() == item.depth()

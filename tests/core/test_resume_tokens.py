@@ -86,7 +86,7 @@ def test_the_order_of_symbols_and_repeats_do_not_matter_but_where_names_end_does
 
 def test_every_list_of_names_and_every_set_of_symbols_is_a_binding_of_its_own() -> None:
     texts = ("", "a", "b", "ab", "ba")
-    names = [found for length in range(3) for found in product(texts, repeat=length)]
-    sets = [found for length in range(3) for found in combinations(texts, length)]
-    bindings = {binding_of(*one, symbols=symbols) for one in names for symbols in sets}
+    names = [result for length in range(3) for result in product(texts, repeat=length)]
+    sets = [combination for length in range(3) for combination in combinations(texts, length)]
+    bindings = {binding_of(*name, symbols=symbols) for name in names for symbols in sets}
     assert len(bindings) == len(names) * len(sets)

@@ -67,7 +67,7 @@ class Model:
         self.open = dict.fromkeys(TERMS, True)
         self.due: list[tuple[Instant, int, str, str]] = []
         self.numbered = 0
-        self.told: list[tuple[str, str, str]] = []
+        self.reported: list[tuple[str, str, str]] = []
         self.positions: dict[tuple[str, str], int] = {}
         spans = {"rfq.confirm_within": "3s", "rfq.execute_after": "1s", "rfq.pair_window": "1s"}
         for name, span in spans.items():
@@ -86,7 +86,7 @@ class Model:
             or any(q["rfq"] == name and q["account"] == account for q in self.quotes.values())
         ]
 
-    def seen(self, account: str) -> list[str]:
+    def observed(self, account: str) -> list[str]:
         """The quotes that an account may see."""
         return [name for name, q in self.quotes.items() if account in (q["account"], self.of(q))]
 
@@ -131,33 +131,37 @@ class Model:
 
     def visible(self, account: str, quote_id: str, rfq_id: str) -> Refused | None:
         quote = self.quotes.get(quote_id)
-        if quote is None or quote_id not in self.seen(account) or rfq_id not in ("", quote["rfq"]):
+        if (
+            quote is None
+            or quote_id not in self.observed(account)
+            or rfq_id not in ("", quote["rfq"])
+        ):
             return Refused("NotFound", f"unknown quote: {quote_id}")
         return None
 
     def act(
-        self, what: str, account: str, quote_id: str, rfq_id: str, side: Side
+        self, kind: str, account: str, quote_id: str, rfq_id: str, side: Side
     ) -> Refused | None:
         """Return why a quote cannot be accepted, confirmed or deleted."""
         if refused := self.visible(account, quote_id, rfq_id):
             return refused
         quote = self.quotes[quote_id]
         closed = self.rfqs[quote["rfq"]]["status"] == "CLOSED"
-        if account != (self.of(quote) if what == "accept" else quote["account"]):
+        if account != (self.of(quote) if kind == "accept" else quote["account"]):
             return Refused("PermissionDenied", "permission denied")
-        wanted = {"accept": "ACTIVE", "confirm": "ACCEPTED"}.get(what, "ACCEPTED")
-        if (what == "accept" or (what == "delete" and quote["status"] == "ACTIVE")) and closed:
+        expected = {"accept": "ACTIVE", "confirm": "ACCEPTED"}.get(kind, "ACCEPTED")
+        if (kind == "accept" or (kind == "delete" and quote["status"] == "ACTIVE")) and closed:
             return Refused("Conflict", "the rfq is closed")
-        if quote["status"] != wanted and not (what == "delete" and quote["status"] == "ACTIVE"):
+        if quote["status"] != expected and not (kind == "delete" and quote["status"] == "ACTIVE"):
             return Refused("Conflict", f"the quote is {quote['status'].lower()}")
-        if what == "accept" and not quote["buy" if side is Side.BUY else "sell"]:
+        if kind == "accept" and not quote["buy" if side is Side.BUY else "sell"]:
             return Refused("InvalidRequest", "acceptedSide is not quoted")
         return None
 
     # ---- effects of operations
 
     def tell(self, kind: str, rfq_id: str, quote_id: str = "") -> None:
-        self.told.append((kind, rfq_id, quote_id))
+        self.reported.append((kind, rfq_id, quote_id))
 
     def set(self, quote_id: str, status: str, **more: Any) -> None:
         self.quotes[quote_id] |= {"status": status, "updated": self.now, **more}
@@ -194,7 +198,7 @@ class Model:
     def wait(self, span: int) -> None:
         """Process everything that is due by an instant, in order."""
         until = self.now + span
-        while due := sorted(one for one in self.due if one[0] <= until):
+        while due := sorted(item for item in self.due if item[0] <= until):
             at, _, kind, quote_id = first = due[0]
             self.due.remove(first)
             self.now, quote = at, self.quotes[quote_id]
@@ -230,17 +234,17 @@ class Both:
 
     def do(self) -> None:
         """Perform one operation of an account."""
-        what = self.rng.choice(OPERATIONS)
-        getattr(self, f"_{what}")()
-        assert self.told() == self.model.told
-        self.model.told.clear()
+        kind = self.rng.choice(OPERATIONS)
+        getattr(self, f"_{kind}")()
+        assert self.reported() == self.model.reported
+        self.model.reported.clear()
 
-    def told(self) -> list[tuple[str, str, str]]:
+    def reported(self) -> list[tuple[str, str, str]]:
         """Return kind, request and quote of each event since the last call."""
         events, self.exchange.ctx.events = self.exchange.ctx.events, []
         changes = [event for event in events if isinstance(event, RfqChanged)]
         assert all(change.at <= self.model.now for change in changes)
-        return [(one.kind, one.rfq.id, one.quote.id if one.quote else "") for one in changes]
+        return [(item.kind, item.rfq.id, item.quote.id if item.quote else "") for item in changes]
 
     def _account(self, likely: str = "") -> str:
         return likely if likely and self.rng.random() < 0.8 else self.rng.choice(ACCOUNTS)
@@ -260,14 +264,14 @@ class Both:
         rests = self.rng.random() < 0.5
         expected = self.model.request(account, symbol, qty, cash)
         instrument = self.exchange.instruments.require(symbol)
-        made = attempt(
+        created = attempt(
             lambda: self.exchange.rfqs.request(
                 self._party(account), instrument, qty=qty, cash=cash, rest_remainder=rests
             ),
             expected,
         )
         if expected is None:
-            self.model.rfqs[made.id] = {
+            self.model.rfqs[created.id] = {
                 "account": account,
                 "symbol": symbol,
                 "qty": qty,
@@ -277,7 +281,7 @@ class Both:
                 "created": self.model.now,
                 "updated": self.model.now,
             }
-            self.model.tell("rfq_created", made.id)
+            self.model.tell("rfq_created", created.id)
 
     def _quote(self) -> None:
         rfq_id = self._one(self.model.rfqs)
@@ -292,7 +296,7 @@ class Both:
             buy, sell = max(buy, sell), min(buy, sell)
         rests, posts, keeps = (self.rng.random() < 0.5 for _ in range(3))
         expected = self.model.quote(account, rfq_id, buy, sell)
-        made = attempt(
+        built = attempt(
             lambda: self.exchange.rfqs.quote(
                 self._party(account),
                 rfq_id,
@@ -306,10 +310,10 @@ class Both:
         )
         if expected is None:
             former = self.model.replaced(account, rfq_id, keeps=keeps)
-            assert (made.id == former) or (not former and made.id not in self.model.quotes)
-            rfq, known = self.model.rfqs[rfq_id], self.model.quotes
-            created = known[former]["created"] if former else self.model.now
-            known[made.id] = {
+            assert (built.id == former) or (not former and built.id not in self.model.quotes)
+            rfq, existing = self.model.rfqs[rfq_id], self.model.quotes
+            created = existing[former]["created"] if former else self.model.now
+            existing[built.id] = {
                 "rfq": rfq_id,
                 "account": account,
                 "symbol": rfq["symbol"],
@@ -323,33 +327,33 @@ class Both:
                 "created": created,
                 "updated": self.model.now,
             }
-            self.model.tell("quote_created", rfq_id, made.id)
+            self.model.tell("quote_created", rfq_id, built.id)
 
-    def _act(self, what: str) -> None:
+    def _act(self, kind: str) -> None:
         quote_id = self._one(self.model.quotes)
         quote = self.model.quotes.get(quote_id)
         likely = "" if quote is None else quote["account"]
-        account = self._account(self.model.of(quote) if quote and what == "accept" else likely)
+        account = self._account(self.model.of(quote) if quote and kind == "accept" else likely)
         rfq_id = self.rng.choice(("", "", MISSING))
         if rfq_id and quote_id in self.model.quotes and self.rng.random() < 0.8:
             rfq_id = self.model.quotes[quote_id]["rfq"]
         side = self.rng.choice((Side.BUY, Side.SELL))
         rfqs, model = self.exchange.rfqs, self.model
-        expected = model.act(what, account, quote_id, rfq_id, side)
-        if what == "accept":
+        expected = model.act(kind, account, quote_id, rfq_id, side)
+        if kind == "accept":
             attempt(lambda: rfqs.accept(account, quote_id, side, rfq_id), expected)
-        elif what == "confirm":
+        elif kind == "confirm":
             attempt(lambda: rfqs.confirm(account, quote_id, rfq_id), expected)
         else:
             attempt(lambda: rfqs.delete_quote(account, quote_id, rfq_id), expected)
         if expected is not None:
             return
-        if what == "accept":
+        if kind == "accept":
             by = model.later("rfq.confirm_within", "confirm", quote_id)
             model.close(model.quotes[quote_id]["rfq"], quote_id)
             at = {"accepted": side, "accepted_at": model.now, "confirm_by": by}
             model.set(quote_id, "ACCEPTED", **at)
-        elif what == "confirm":
+        elif kind == "confirm":
             by = model.later("rfq.execute_after", "execute", quote_id)
             model.set(quote_id, "CONFIRMED", confirmed_at=model.now, execute_by=by)
         else:
@@ -398,11 +402,13 @@ class Both:
         """Check that every record equals the model's, and that each account sees its own only."""
         rfqs, model = self.exchange.rfqs, self.model
         for account in ACCOUNTS:
-            shown = list(rfqs.rfqs(account))
-            assert [rfq.id for _, rfq in shown] == model.mine(account)
+            displayed = list(rfqs.rfqs(account))
+            assert [rfq.id for _, rfq in displayed] == model.mine(account)
             quotes = list(rfqs.quotes(account))
-            assert [quote.id for _, quote in quotes] == model.seen(account)
-            assert [at for at, _ in shown] == [list(model.rfqs).index(r.id) for _, r in shown]
+            assert [quote.id for _, quote in quotes] == model.observed(account)
+            assert [at for at, _ in displayed] == [
+                list(model.rfqs).index(r.id) for _, r in displayed
+            ]
             assert [at for at, _ in quotes] == [list(model.quotes).index(q.id) for _, q in quotes]
         for name, expected in model.rfqs.items():
             record = renamed(rfqs.rfq(name))
@@ -415,7 +421,7 @@ class Both:
             assert all(record[key] is None for key in unset - set(expected))
             self.check_orders(record)
         held = self.exchange.trading.positions.all()
-        nets = {(one.account, one.symbol): one.net for one in held if one.net}
+        nets = {(item.account, item.symbol): item.net for item in held if item.net}
         assert nets == {at: net for at, net in model.positions.items() if net}
 
     def check_orders(self, quote: dict[str, Any]) -> None:
@@ -434,8 +440,8 @@ class Both:
             (maker, quote["account"], 3 - quote["accepted"], rests if quote["rests"] else until),
             (requester, rfq["account"], quote["accepted"], rests if rfq["rests"] else at_once),
         ):
-            shown = order.account, order.participant, order.side, order.tif, order.quote_id
-            assert shown == (account, PEOPLE[account], side, tif, quote["id"])
+            displayed = order.account, order.participant, order.side, order.tif, order.quote_id
+            assert displayed == (account, PEOPLE[account], side, tif, quote["id"])
             assert (order.price, order.qty, order.state) == (price, qty, OrderState.FILLED)
             assert order.channel is self._party(account).channel
         assert maker.post_only == quote["posts"] and maker.seq < requester.seq

@@ -238,12 +238,12 @@ class Sums:
     def rows(self, symbol: str, side: Side) -> list[tuple[int, int]]:
         """Cost per unit and quantity of each open order, the dearest first."""
         scale = self.instrument(symbol).price_scale
-        found = [
+        results = [
             (order.price if side is Side.BUY else scale - order.price, order.leaves_qty)
             for order in self.trading.orders.open_of((self.account,), (symbol,))
             if order.side is side
         ]
-        return sorted(found, reverse=True)
+        return sorted(results, reverse=True)
 
     def cost(self, symbol: str, side: Side, more: list[tuple[int, int]]) -> int:
         """What the orders of a side, and some more, cost where they do not close a position."""
@@ -287,8 +287,8 @@ class Sums:
 
     def power(self, symbol: str = "") -> int:
         """Buying power; in an instrument without the return of its group."""
-        whole = self.trading.ledger.balance(self.account) - self.margin()
-        return whole - (self.back(GROUPS[symbol]) if symbol in GROUPS else 0)
+        total = self.trading.ledger.balance(self.account) - self.margin()
+        return total - (self.back(GROUPS[symbol]) if symbol in GROUPS else 0)
 
     def reserve(self) -> int:
         return max(self.worst(symbol) for symbol in "ABCLMNXY")
@@ -357,15 +357,19 @@ def test_orders_are_taken_and_refused_as_adding_everything_up_says(rng: Random) 
             price = rng.choice((20, 40, 50, 55, 70)) * instrument.price_scale // 100
             qty = rng.choice((1, 3, 8, 15)) * instrument.qty_scale
             expected = Sums(market, account).refusal(symbol, side, price, qty)
-            place = market.buy if side is Side.BUY else market.sell
+            enter = market.buy if side is Side.BUY else market.sell
             try:
-                place(account, qty, price, symbol=symbol)
+                enter(account, qty, price, symbol=symbol)
                 refused = ""
             except OrderRefused as refusal:
                 refused = str(refusal)
             assert refused == expected
         reports = market.reports()
-        filled = {one.order.account for one in reports if one.type.name in ("PARTIAL_FILL", "FILL")}
+        filled = {
+            report.order.account
+            for report in reports
+            if report.type.name in ("PARTIAL_FILL", "FILL")
+        }
         for name in ACCOUNTS:
             sums = Sums(market, name)
             if name in filled:
@@ -407,9 +411,9 @@ def test_p8_what_closes_a_hedge_is_refused_as_adding_everything_up_says(rng: Ran
         price = rng.choice((5, 30, 50, 80, 95)) * instrument.price_scale // 100
         qty = rng.choice((1, 2, 3, 5, 7)) * instrument.qty_scale
         expected = sums.refusal(symbol, side, price, qty)
-        place = market.buy if side is Side.BUY else market.sell
+        enter = market.buy if side is Side.BUY else market.sell
         try:
-            order = place("hedged", qty, price, symbol=symbol)
+            order = enter("hedged", qty, price, symbol=symbol)
         except OrderRefused as refusal:
             assert str(refusal) == expected
         else:

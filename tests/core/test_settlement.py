@@ -166,13 +166,13 @@ def test_an_outcome_pays_once_its_market_has_closed_and_stays_closed(
 ) -> None:
     """L25: a reopening calls the settlement off until a minute after the next close."""
     market = traded(**({} if S.CLOSED in happens else {"closes": START + HOUR}))
-    for one in happens:
-        if one == "outcome":
+    for happen in happens:
+        if happen == "outcome":
             market.trading.listings.record_outcome("X", 100)
-        elif isinstance(one, S):
-            market.move(one)
+        elif isinstance(happen, S):
+            market.move(happen)
         else:
-            market.advance(one)
+            market.advance(happen)
     assert market.trading.positions.net("long", "X") == (0 if at_once else 100)
     if not at_once:
         market.move(S.CLOSED)

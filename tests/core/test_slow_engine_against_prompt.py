@@ -31,22 +31,22 @@ STOPGAP = "Global Rate Limit Exceeded"
 
 
 def market() -> Market:
-    made = Market(*(Instrument(symbol=symbol) for symbol in SYMBOLS))
+    created = Market(*(Instrument(symbol=symbol) for symbol in SYMBOLS))
     for account in CHANNELS:
-        made.fund(account, made.cash)
-    return made
+        created.fund(account, created.cash)
+    return created
 
 
-def told(found: Market, numbers: dict[str, int]) -> list[tuple[Any, ...]]:
+def notices(market: Market, numbers: dict[str, int]) -> list[tuple[Any, ...]]:
     """Reports and refused changes since the last call, with the numbers of their orders."""
     events = []
-    for event in found.take():
+    for event in market.take():
         if isinstance(event, Executed):
             report = event.execution
             order = report.order
-            shown = (order.price, order.qty, order.cum_qty, order.leaves_qty, order.state.name)
+            displayed = (order.price, order.qty, order.cum_qty, order.leaves_qty, order.state.name)
             fill = report.last_qty, report.last_px, report.aggressor, report.text, report.at
-            events.append((report.type.name, numbers.get(order.id, -1), *shown, *fill))
+            events.append((report.type.name, numbers.get(order.id, -1), *displayed, *fill))
         elif isinstance(event, CancelRejected):
             number = numbers.get(event.order_id, -1)
             events.append(("CANCEL_REJECTED", number, event.is_replace, event.text, event.at))
@@ -75,7 +75,7 @@ class Pair:
     prompt_ids: dict[int, str] = field(default_factory=dict)
     slow_told: list[tuple[Any, ...]] = field(default_factory=list)
     prompt_told: list[tuple[Any, ...]] = field(default_factory=list)
-    given: int = 0
+    supplied: int = 0
     latency: int = 0
 
     # ---- the queue
@@ -91,18 +91,18 @@ class Pair:
         return due
 
     def give(self, due: int, run: Callable[[], None]) -> None:
-        self.given += 1
-        self.later.append(Later(due, self.given, run))
+        self.supplied += 1
+        self.later.append(Later(due, self.supplied, run))
         self.catch_up()
 
     def catch_up(self) -> None:
         """What has left the queue by now is given to the prompt market."""
         now = self.slow.ctx.now
-        for one in sorted(self.later, key=lambda one: (one.due, one.number)):
-            if one.due <= now:
-                self.later.remove(one)
-                self.prompt.until(one.due)
-                one.run()
+        for item in sorted(self.later, key=lambda entry: (entry.due, entry.number)):
+            if item.due <= now:
+                self.later.remove(item)
+                self.prompt.until(item.due)
+                item.run()
                 self.note()
         self.prompt.until(now)
         self.note()
@@ -110,8 +110,8 @@ class Pair:
     def note(self) -> None:
         slow_numbers = {order.id: number for number, order in enumerate(self.slow_orders)}
         prompt_numbers = {name: number for number, name in self.prompt_ids.items()}
-        self.slow_told += told(self.slow, slow_numbers)
-        self.prompt_told += told(self.prompt, prompt_numbers)
+        self.slow_told += notices(self.slow, slow_numbers)
+        self.prompt_told += notices(self.prompt, prompt_numbers)
 
     def late(self, account: str, due: int) -> bool:
         """Whether the stopgap rejects what was received now and leaves at an instant."""
@@ -149,9 +149,9 @@ class Pair:
 
         def run() -> None:
             if late:
-                shown = (command.price, command.qty, 0, 0, "REJECTED")
+                displayed = (command.price, command.qty, 0, 0, "REJECTED")
                 self.prompt_told.append(
-                    ("REJECTED", number, *shown, 0, 0, False, STOPGAP, self.prompt.ctx.now)
+                    ("REJECTED", number, *displayed, 0, 0, False, STOPGAP, self.prompt.ctx.now)
                 )
             else:
                 self.prompt_ids[number] = self.prompt.trading.order_service.enter(command).id
@@ -160,7 +160,7 @@ class Pair:
 
     def live(self) -> tuple[int, Order] | None:
         orders = self.slow.trading.orders
-        numbers = [n for n, one in enumerate(self.slow_orders) if orders.require(one.id).live]
+        numbers = [n for n, item in enumerate(self.slow_orders) if orders.require(item.id).live]
         if not numbers:
             return None
         number = self.rng.choice(numbers[-6:])
@@ -185,20 +185,20 @@ class Pair:
         except Refusal:
             assert not waits
         if waits and was is not OrderState.PENDING_NEW:
-            wanted = OrderState.PENDING_CANCEL if cancels else OrderState.PENDING_REPLACE
-            assert self.slow.now(order).state is wanted
+            expected = OrderState.PENDING_CANCEL if cancels else OrderState.PENDING_REPLACE
+            assert self.slow.now(order).state is expected
         late = not cancels and self.late(account, due)
 
         def run() -> None:
             if late:
-                told = ("CANCEL_REJECTED", number, True, STOPGAP, self.prompt.ctx.now)
-                self.prompt_told.append(told)
+                reported = ("CANCEL_REJECTED", number, True, STOPGAP, self.prompt.ctx.now)
+                self.prompt_told.append(reported)
                 return
             order_id = self.prompt_ids.get(number, "")
             orders = self.prompt.trading.order_service
             if not order_id:  # its order was rejected by the stopgap
-                told = ("CANCEL_REJECTED", number, not cancels, "Unknown order", due)
-                self.prompt_told.append(told)
+                reported = ("CANCEL_REJECTED", number, not cancels, "Unknown order", due)
+                self.prompt_told.append(reported)
                 return
             try:
                 if cancels:
@@ -220,10 +220,10 @@ class Pair:
         self.slow_orders += crossed((buy, sell), cross_id="c", priority=priority)
 
         def run() -> None:
-            made = self.prompt.trading.order_service.cross(
+            created = self.prompt.trading.order_service.cross(
                 (buy, sell), cross_id="c", priority=priority
             )
-            self.prompt_ids |= {number: made[0].id, number + 1: made[1].id}
+            self.prompt_ids |= {number: created[0].id, number + 1: created[1].id}
 
         self.give(due, run)
 
@@ -238,18 +238,18 @@ class Pair:
         self.slow.trading.load(msgpack.decode(state, type=TradingState))
 
     def step(self) -> None:
-        what = self.rng.choices(
+        kind = self.rng.choices(
             ("place", "change", "cancel", "cross", "wait", "latency", "restore"),
             (8, 3, 2, 1, 3, 2, 1),
         )[0]
-        if what == "latency":
+        if kind == "latency":
             self.latency = self.rng.choice((0, 1, 2, 6)) * SECOND
             text = f"{self.latency // SECOND}s"
             self.slow.ctx.assumptions.change("engine.latency", text)
-        elif what in ("change", "cancel"):
-            self.change(what == "cancel")
+        elif kind in ("change", "cancel"):
+            self.change(kind == "cancel")
         else:
-            getattr(self, what)()
+            getattr(self, kind)()
 
 
 @SESSIONS
@@ -266,6 +266,6 @@ def test_what_waits_comes_to_the_same_as_what_is_given_when_it_leaves(seed: int)
         assert pair.slow.depth(symbol) == pair.prompt.depth(symbol)
     for account in CHANNELS:
         for of in ("buying_power", "open_orders_reserve"):
-            slow, prompt = (getattr(one.trading, of)(account) for one in (pair.slow, pair.prompt))
+            slow, prompt = (getattr(item.trading, of)(account) for item in (pair.slow, pair.prompt))
             assert slow == prompt
     pair.slow.check()

@@ -63,8 +63,8 @@ def test_a_session_ends_with_a_close_price_and_the_next_begins_afresh() -> None:
     assert market.trading.stats("X").close_px == 50
     market.move(S.OPEN)
     stats = market.trading.stats("X")
-    shown = read(stats, "open_px close_px shares_traded last_trade_px open_interest")
-    assert shown == (None, None, 0, 50, 2)
+    displayed = read(stats, "open_px close_px shares_traded last_trade_px open_interest")
+    assert displayed == (None, None, 0, 50, 2)
     trade(market, 30, 1)
     assert market.trading.stats("X").open_px == 30
 
@@ -78,9 +78,9 @@ def test_trade_statistics_slice_a_window_evenly_with_edges_to_the_later_bar() ->
     trade(market, 60, 2)
     market.advance(minutes(5))
     trade(market, 40, 3)
-    whole, bars, starts, ends = window(market, start, start + minutes(30), 3)
-    shown = read(whole, "first last high low total_trade_count volume notional")
-    assert shown == (50, 40, 60, 40, 3, 6, 290)
+    total, bars, starts, ends = window(market, start, start + minutes(30), 3)
+    displayed = read(total, "first last high low total_trade_count volume notional")
+    assert displayed == (50, 40, 60, 40, 3, 6, 290)
     assert [bar.total_trade_count for bar in bars] == [1, 2, 0]
     assert bars[2] == TradeStats()
     edges = [start + minutes(passed) for passed in (0, 10, 20, 30)]
@@ -94,8 +94,8 @@ def test_a_window_holds_its_start_and_not_its_end() -> None:
     trade(market, 50, 1)
     market.advance(minutes(1))
     trade(market, 60, 1)
-    whole, bars, starts, ends = window(market, start, start + minutes(1), 0)
-    assert (whole.total_trade_count, bars, starts, ends) == (1, [], [], [])
+    total, bars, starts, ends = window(market, start, start + minutes(1), 0)
+    assert (total.total_trade_count, bars, starts, ends) == (1, [], [], [])
 
 
 def test_cleared_sums_are_zero_until_the_trade_is_cleared() -> None:
@@ -154,8 +154,8 @@ def test_a_bust_gives_back_contracts_and_cash_with_fees_and_tells_the_same_trade
     market.check()
     market.advance(minutes(1))
     assert market.trading.trades[0].state is TradeState.BUSTED
-    whole = window(market, START, START + minutes(1), 0)[0]
-    assert whole.total_trade_count == 0
+    total = window(market, START, START + minutes(1), 0)[0]
+    assert total.total_trade_count == 0
 
 
 Sessions = list[list[tuple[int, int]]]  # trades of each, as (price, quantity)

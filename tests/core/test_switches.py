@@ -72,9 +72,11 @@ def breaker_pause(world: Desk) -> object:
     world.assume("webhook.breaker_cooldown", "2h")
     notified(world, 500, 500)
     world.assume("webhook.breaker_threshold", "1")
-    while not (found := world.core.webhooks.breakers().get("firms/atlas")) or found.state != "open":
+    while (
+        not (result := world.core.webhooks.breakers().get("firms/atlas")) or result.state != "open"
+    ):
         world.advance_to(world.simulation.next_due() or 0)
-    return (found.until - world.now) // NS_PER_S
+    return (result.until - world.now) // NS_PER_S
 
 
 # ---- orders
@@ -264,6 +266,6 @@ def test_every_assumption_and_quirk_is_turned_by_some_test() -> None:
         for name, entry in vars(module).items()
         if name.isupper() and hasattr(entry, "name")
     }
-    known = [*assumptions.catalogue(), *quirks.catalogue()]
+    existing = [*assumptions.catalogue(), *quirks.catalogue()]
     words = set(re.findall(r"[\w.]+", text)) | set(re.findall(r"[\w.]+", text.replace("__", ".")))
-    assert not {name for name in known if not {name, constants.get(name, "?")} & words}
+    assert not {name for name in existing if not {name, constants.get(name, "?")} & words}

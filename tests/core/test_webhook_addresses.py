@@ -55,7 +55,7 @@ def test_the_journal_has_the_address_and_replays(journal: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "options", "shown"),
+    ("verb", "options", "displayed"),
     [
         ("timeline", [], False),
         ("timeline", ["--json"], False),
@@ -70,17 +70,23 @@ def test_what_is_printed_of_a_run_hides_the_secret(
     journal: Path,
     verb: str,
     options: list[str],
-    shown: bool,
+    displayed: bool,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     with journal.open("rb") as file:
         event = next(line.split(b" ")[1] for line in file if b'"posts":["' in line).decode()
-    main([verb, str(journal), *(one.replace("webhook/", f"webhook/{event}") for one in options)])
+    main(
+        [
+            verb,
+            str(journal),
+            *(option.replace("webhook/", f"webhook/{event}") for option in options),
+        ]
+    )
     out = "".join(capsys.readouterr())
     assert out and SECRET not in out
-    assert (SHOWN in out) >= shown
+    assert (SHOWN in out) >= displayed
 
 
 def test_a_report_hides_the_secret_in_rows_records_and_states(
@@ -95,9 +101,11 @@ def test_a_report_hides_the_secret_in_rows_records_and_states(
 def test_what_an_operator_reads_hides_the_secret() -> None:
     world = begin(json.dumps(SCENARIO, indent=1))
     world.advance("11m")
-    seen = {name: json.dumps(view(world.simulation.engine, name), default=str) for name in VIEWS}
-    assert SHOWN in seen["deliveries"]
-    assert [name for name, text in seen.items() if SECRET in text] == []
+    observed = {
+        name: json.dumps(view(world.simulation.engine, name), default=str) for name in VIEWS
+    }
+    assert SHOWN in observed["deliveries"]
+    assert [name for name, text in observed.items() if SECRET in text] == []
 
 
 def test_credentials_before_the_host_are_refused_and_not_journalled() -> None:
@@ -117,15 +125,15 @@ def test_credentials_before_the_host_are_refused_and_not_journalled() -> None:
 def test_whatever_the_address_its_place_is_shown_and_nothing_of_its_query(
     path: str, query: str
 ) -> None:
-    shown = shown_url(f"https://receiver.test:8443/{path}?{query}")
-    assert shown.startswith(f"https://receiver.test:8443/{path}?")
-    values = [one.partition("=")[2] or one for one in urlsplit(shown).query.split("&")]
-    assert all("sealed" in one or not one.strip("ab=;/@%?") for one in values)
+    displayed = shown_url(f"https://receiver.test:8443/{path}?{query}")
+    assert displayed.startswith(f"https://receiver.test:8443/{path}?")
+    values = [item.partition("=")[2] or item for item in urlsplit(displayed).query.split("&")]
+    assert all("sealed" in item or not item.strip("ab=;/@%?") for item in values)
     assert shown_url(f"https://receiver.test:8443/{path}") == f"https://receiver.test:8443/{path}"
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("url", "displayed"),
     [
         ("https://a.test/in?token=x1&firm=atlas", "https://a.test/in?token=sealed&firm=sealed"),
         ("https://a.test/in?x1", "https://a.test/in?sealed"),
@@ -136,5 +144,5 @@ def test_whatever_the_address_its_place_is_shown_and_nothing_of_its_query(
         ("", ""),
     ],
 )
-def test_how_an_address_is_shown(url: str, shown: str) -> None:
-    assert shown_url(url) == shown
+def test_how_an_address_is_shown(url: str, displayed: str) -> None:
+    assert shown_url(url) == displayed

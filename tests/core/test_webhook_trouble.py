@@ -88,11 +88,11 @@ def test_a_fault_strikes_the_attempts_that_it_names(
     )
     text = scenario(faults=[{"match": match, "act": act}])
     sim = after("55s", text)
-    seen = attempts(sim)[:4]
+    observed = attempts(sim)[:4]
     expected = [(number, "failed", "f1") for number in range(1, struck + 1)]
-    assert seen[:struck] == expected
+    assert observed[:struck] == expected
     if struck < 4:
-        assert seen[struck:] == [(struck + 1, "delivered", "")]
+        assert observed[struck:] == [(struck + 1, "delivered", "")]
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def test_a_fault_of_a_whole_delivery_is_chosen_by_kind_and_firm(
     match: dict[str, str], hit: bool, act: str
 ) -> None:
     fault = {"match": {"plane": "webhook", **match}, "act": {act: True}}
-    seen = attempts(after("1m", scenario(faults=[fault])))
-    delivered = sum(outcome == "delivered" for _, outcome, _ in seen)
+    observed = attempts(after("1m", scenario(faults=[fault])))
+    delivered = sum(outcome == "delivered" for _, outcome, _ in observed)
     assert delivered == (1 if not hit else 0 if act == "drop" else 2)
 
 
@@ -172,7 +172,7 @@ def test_the_second_of_two_deliveries_may_come_late() -> None:
 
 
 @pytest.mark.parametrize(
-    ("act", "says"),
+    ("act", "text"),
     [
         ({"status": 500}, "HTTP 500"),
         ({"reset": True}, "fault f1"),
@@ -180,11 +180,11 @@ def test_the_second_of_two_deliveries_may_come_late() -> None:
         ({"delay": "3s", "status": 503}, "HTTP 503"),
     ],
 )
-def test_the_test_delivery_of_a_registration_can_fail(act: dict[str, Any], says: str) -> None:
+def test_the_test_delivery_of_a_registration_can_fail(act: dict[str, Any], text: str) -> None:
     fault = {"match": {"plane": "webhook", "operation": "webhook.test"}, "act": act, "times": 1}
     expect = {
         "status": 200,
-        "json": {"validated": False, "message": f"test delivery failed: {says}"},
+        "json": {"validated": False, "message": f"test delivery failed: {text}"},
     }
     again = {"call": REGISTER, "at": "+1m", "expect": {"json": {"validated": True}}}
     steps = [{"call": REGISTER, "expect": expect}, again]
@@ -241,11 +241,11 @@ def test_attempts_end_as_the_receiver_was_told_to_answer(answers: list[dict[str,
     """The model is the list of answers: the n-th attempt gets the n-th answer, and the first 2xx in
     time ends the delivery.
     """
-    told = [answer for answer in answers for _ in range(answer["times"])] or [{}]
+    reported = [answer for answer in answers for _ in range(answer["times"])] or [{}]
     sim = after("4h", scenario(answers))
     expected: list[tuple[int, str, str]] = []
     for number in range(1, 9):
-        answer = told[min(number, len(told)) - 1]
+        answer = reported[min(number, len(reported)) - 1]
         in_time = answer.get("delay", "0s") != "6s"
         lost = answer.get("hang") or answer.get("reset") or not in_time
         delivered = not lost and answer.get("status", 200) < 300
@@ -284,8 +284,8 @@ def test_a_run_with_a_receiver_replays_forks_and_rewinds() -> None:
     connection = Desk(sim)
     connection.advance("500ms")  # a request waits for its answer
     seq, forked = sim.seq, sim.fork()
-    for one in (sim, forked):
-        Desk(one).advance("1m")
+    for item in (sim, forked):
+        Desk(item).advance("1m")
     assert (
         attempts(sim)
         == attempts(forked)
@@ -367,8 +367,10 @@ def test_what_a_fault_affected_is_seen_in_timeline_explanation_counts_and_metric
     file.write_text(json.dumps(text))
     assert main(["run", str(file), "--journal", str(tmp_path)]) == 0, capsys.readouterr().out
     assert main(["timeline", str(tmp_path / "seen-7.ndjson")]) == 0
-    shown = [line for line in capsys.readouterr().out.splitlines() if f"└ fault f1 {words}" in line]
-    assert len(shown) == 1
+    displayed = [
+        line for line in capsys.readouterr().out.splitlines() if f"└ fault f1 {words}" in line
+    ]
+    assert len(displayed) == 1
     assert main(["explain", str(tmp_path / "seen-7.ndjson"), "fault/f1"]) == 0
     assert f"fault f1 {words}" in capsys.readouterr().out
     sim = after("2m", load_scenario(json.dumps(text, indent=1)))
@@ -381,7 +383,7 @@ def test_what_a_fault_affected_is_seen_in_timeline_explanation_counts_and_metric
     if plane == "stream":
         assert "affected a frame" in str(explain(sim, "stream/1"))
     if plane == "engine":
-        (order,) = [one["id"] for one in _view(sim, "orders") if one["symbol"] == "mine"]
+        (order,) = [item["id"] for item in _view(sim, "orders") if item["symbol"] == "mine"]
         assert "affected place" in str(explain(sim, order))
 
 
@@ -401,7 +403,7 @@ def test_the_fixture_takes_attempts(exchange: ServedExchange) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expect", "says"),
+    ("expect", "text"),
     [
         (
             None,
@@ -414,7 +416,7 @@ def test_the_fixture_takes_attempts(exchange: ServedExchange) -> None:
     ],
 )
 def test_a_step_whose_order_is_rejected_fails_unless_it_expects_that(
-    expect: dict[str, Any] | None, says: str
+    expect: dict[str, Any] | None, text: str
 ) -> None:
     order = {"as": "maker", "symbol": "mine", "side": "buy", "price": "0.40", "qty": "1"}
     # at an absolute instant, so that `sim check` cannot know the state by then
@@ -429,5 +431,5 @@ def test_a_step_whose_order_is_rejected_fails_unless_it_expects_that(
         "steps": [step],
     }
     report = run_scenario(load_scenario(json.dumps(document, indent=1)))
-    assert report.ok is not bool(says)
-    assert says in report.first_failure
+    assert report.ok is not bool(text)
+    assert text in report.first_failure

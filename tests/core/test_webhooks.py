@@ -41,7 +41,7 @@ class Bench:
 
     ctx: Context = field(default_factory=lambda: Context(seed=7, now=START))
     action: FaultAction | None = None
-    made: list[Attempt] = field(default_factory=list)
+    created: list[Attempt] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.webhooks = WebhookService(self.ctx, hosts=("hooks.example.com",), tamper=self._fault)
@@ -53,7 +53,7 @@ class Bench:
     def registered(self) -> Bench:
         self.webhooks.register(FIRM, URL)
         self.answer(200)
-        self.made.clear()
+        self.created.clear()
         return self
 
     def saved(self) -> tuple[str, str]:
@@ -70,7 +70,7 @@ class Bench:
 
     def take(self) -> list[Attempt]:
         taken = self.webhooks.take_attempts()
-        self.made += taken
+        self.created += taken
         return taken
 
     def answer(self, status: int, retry_after: int | None = None) -> None:
@@ -118,18 +118,18 @@ def test_a_registration_counts_once_its_test_delivery_was_acknowledged(bench: Be
 
 
 @pytest.mark.parametrize(
-    ("status", "error", "says"),
+    ("status", "error", "text"),
     [(500, "", "HTTP 500"), (302, "", "HTTP 302"), (0, "refused", "refused")],
 )
 def test_a_failed_test_delivery_saves_nothing_and_keeps_what_was_there(
-    bench: Bench, status: int, error: str, says: str
+    bench: Bench, status: int, error: str, text: str
 ) -> None:
     """K8."""
     bench.registered()
     pending = bench.webhooks.register(FIRM, URL + "/other")
     (attempt,) = bench.take()
     bench.webhooks.answer(attempt.id, status, error)
-    assert (pending.validated, pending.message) == (False, f"test delivery failed: {says}")
+    assert (pending.validated, pending.message) == (False, f"test delivery failed: {text}")
     assert bench.saved() == (URL, "")
 
 
@@ -177,8 +177,8 @@ URLS = [
 
 @pytest.mark.parametrize(("url", "problem"), URLS)
 def test_urls_lead_to_loopback_or_to_listed_hosts_only(url: str, problem: str) -> None:
-    found = url_problem(url, allow_private=True, hosts=("hooks.example.com",))
-    assert problem in found if problem else found == ""
+    result = url_problem(url, allow_private=True, hosts=("hooks.example.com",))
+    assert problem in result if problem else result == ""
 
 
 def test_a_bad_url_or_secret_is_refused_before_anything_is_sent(bench: Bench) -> None:
@@ -236,14 +236,14 @@ def test_the_documented_shape_nests_and_both_is_their_union() -> None:
 
 
 def test_the_samples_of_the_documents_are_payloads_of_one_firm_and_person() -> None:
-    found = sample_payloads("docs", DECIDED.at)
-    data = {kind: payload["data"] for kind, payload in found.items()}
-    assert {one["firm_id"] for one in data.values()} == {"atlas"}
+    result = sample_payloads("docs", DECIDED.at)
+    data = {kind: payload["data"] for kind, payload in result.items()}
+    assert {item["firm_id"] for item in data.values()} == {"atlas"}
     assert {data[kind]["external_id"] for kind in ("kyc.approved", "kyc.rejected")} == {"person-17"}
     approved = data["kyc.approved"]
     assert approved["provisioned_participant"] == "firms/atlas/users/person-17"
     assert approved["provisioned_account"] == "firms/atlas/accounts/person-17"
-    assert found["webhook.test"].keys() == found["kyc.approved"].keys()
+    assert result["webhook.test"].keys() == result["kyc.approved"].keys()
 
 
 def test_an_independent_implementation_accepts_the_signature() -> None:
@@ -291,10 +291,11 @@ def test_retries_keep_event_id_and_body_and_back_off_with_jitter(bench: Bench) -
     bench.decided()
     bench.answer(500)
     bench.advance(START + hours(1), status=500)
-    assert [attempt.attempt for attempt in bench.made] == list(range(1, 9))
-    assert len({(attempt.event_id, attempt.body) for attempt in bench.made}) == 1
+    assert [attempt.attempt for attempt in bench.created] == list(range(1, 9))
+    assert len({(attempt.event_id, attempt.body) for attempt in bench.created}) == 1
     waits = [
-        later.due - earlier.due for earlier, later in zip(bench.made, bench.made[1:], strict=False)
+        later.due - earlier.due
+        for earlier, later in zip(bench.created, bench.created[1:], strict=False)
     ]
     for number, wait in enumerate(waits):
         assert seconds(2**number) * 4 // 5 <= wait <= seconds(2**number) * 6 // 5
@@ -305,7 +306,7 @@ def test_a_success_ends_the_delivery(bench: Bench) -> None:
     bench.registered().decided()
     bench.answer(503)
     bench.advance(START + minutes(5), status=201)
-    assert [attempt.attempt for attempt in bench.made] == [1, 2]
+    assert [attempt.attempt for attempt in bench.created] == [1, 2]
     assert bench.outcomes()[1:] == ["failed", "delivered"]
 
 
@@ -334,7 +335,7 @@ def test_a_retry_goes_to_whatever_is_registered_by_then(bench: Bench) -> None:
     bench.webhooks.register(FIRM, URL + "/new", SECRET)
     bench.answer(200)
     bench.advance(START + minutes(1), status=200)
-    assert (bench.made[-1].url, bench.made[-1].secret, bench.made[-1].attempt) == (
+    assert (bench.created[-1].url, bench.created[-1].secret, bench.created[-1].attempt) == (
         URL + "/new",
         SECRET,
         2,
@@ -370,7 +371,7 @@ def test_injected_faults_lose_double_delay_or_fail_a_delivery(
     if action.delay:
         bench.advance(START + seconds(30))
         bench.answer(200)
-        assert bench.made[-1].due == START + seconds(30)
+        assert bench.created[-1].due == START + seconds(30)
     record = bench.webhooks.deliveries()[-1]
     assert (record.outcome, record.status) == (outcome, status)
 
@@ -404,11 +405,11 @@ def test_a_success_in_between_keeps_the_breaker_closed(bench: Bench) -> None:
 
 def test_after_the_cooldown_one_probe_decides_and_success_releases_the_rest(bench: Bench) -> None:
     trip(bench.registered())
-    bench.made.clear()
+    bench.created.clear()
     bench.advance(START + seconds(60))
     assert len(bench.take()) == 1
     assert bench.webhooks.breakers()[FIRM].state == "half_open"
-    bench.webhooks.answer(bench.made[0].id, 200)
+    bench.webhooks.answer(bench.created[0].id, 200)
     assert bench.webhooks.breakers()[FIRM].state == "closed"
     assert len(bench.take()) == 4
 
@@ -434,7 +435,7 @@ def test_a_buffering_breaker_keeps_events_for_later(bench: Bench) -> None:
     bench.advance(START + seconds(60))
     bench.answer(200)
     bench.take()
-    assert event in {attempt.event_id for attempt in bench.made}
+    assert event in {attempt.event_id for attempt in bench.created}
 
 
 def test_redelivery_by_hand_sends_what_was_never_acknowledged(bench: Bench) -> None:
@@ -465,4 +466,4 @@ def test_a_saved_state_goes_on_where_it_stopped(bench: Bench) -> None:
     for each in (bench, other):
         each.advance(START + hours(2), status=200)
     assert msgspec.json.encode(other.webhooks.save()) == msgspec.json.encode(bench.webhooks.save())
-    assert other.made == bench.made[-len(other.made) :]
+    assert other.created == bench.created[-len(other.created) :]

@@ -35,23 +35,27 @@ class Clients:
         self.key = key(sim)
         self.retail = world.retail(self.key)
         self.rpc = rpc_trader(world)
-        keys = {one.account: one for one in reversed(sim.exchange.firms.api_keys())}
-        self.users = [world.retail(one) for one in reversed(keys.values())]  # one key each
+        keys = {api_key.account: api_key for api_key in reversed(sim.exchange.firms.api_keys())}
+        self.users = [world.retail(item) for item in reversed(keys.values())]  # one key each
         self.market: Instrument = quiet(sim)
-        open_ones = (one for one in sim.exchange.instruments if _is_open(sim, one.symbol))
-        self.symbols = [one.symbol for one in open_ones]
+        open_ones = (
+            instrument
+            for instrument in sim.exchange.instruments
+            if _is_open(sim, instrument.symbol)
+        )
+        self.symbols = [open_one.symbol for open_one in open_ones]
 
     def order(self, client: Http, side: str, cents: int, contracts: int, **more: Any) -> str:
         """Enter an order as a partner's participant; return its id, "none" if it is refused."""
         body = order(self.market, side, cents, contracts, **more)
-        return told(client.post("/v1/trading/orders", json=body), "orderId")
+        return notices(client.post("/v1/trading/orders", json=body), "orderId")
 
 
 def _is_open(sim: Simulation, symbol: str) -> bool:
     return sim.exchange.trading.state(symbol) is InstrumentState.OPEN
 
 
-def told(answer: Response, *path: str | int) -> str:
+def notices(answer: Response, *path: str | int) -> str:
     """Return a value in an answer, or "none"."""
     try:
         value: Any = answer.json()

@@ -65,10 +65,10 @@ def inferred(tmp_path: Path, infer: Infer) -> Inferred:
 
 def settings_of(values: dict[str, str]) -> dict[str, dict[str, str]]:
     """Values of assumptions and odds of quirks, by name, as scenarios write them."""
-    known = catalogue()
+    existing = catalogue()
     return {
-        "assumptions": {name: value for name, value in values.items() if name in known},
-        "quirks": {name: value for name, value in values.items() if name not in known},
+        "assumptions": {name: value for name, value in values.items() if name in existing},
+        "quirks": {name: value for name, value in values.items() if name not in existing},
     }
 
 
@@ -83,14 +83,18 @@ def spoil(session: Path, tmp_path: Path) -> Callable[[Callable[[list[Line]], Non
     """A copy of the session that a function has changed."""
 
     def spoilt(change: Callable[[list[Line]], None]) -> Path:
-        found = lines(session)
-        change(found)
-        return write(tmp_path / "spoilt.ndjson", found)
+        result = lines(session)
+        change(result)
+        return write(tmp_path / "spoilt.ndjson", result)
 
     return spoilt
 
 
 def differences(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Every difference with the name of its operation."""
-    found = document["operations"].items()
-    return [(name, one) for name, operation in found for one in operation["differences"]]
+    operations = document["operations"].items()
+    return [
+        (name, difference)
+        for name, operation in operations
+        for difference in operation["differences"]
+    ]

@@ -60,7 +60,7 @@ class Crowd(fresh.Fresh):
     def resume(self) -> None:
         """Open the drop copy, or close it and resume it."""
         copy, frames = self.copy, self.copy.frames if self.copy else []
-        token = next((one.resume_token for one in reversed(frames) if one.resume_token), b"")
+        token = next((frame.resume_token for frame in reversed(frames) if frame.resume_token), b"")
         if copy is not None and copy.end is None:
             copy.close()
         self.wait("1s", "1m")

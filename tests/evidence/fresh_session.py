@@ -13,7 +13,7 @@ from sim.api.codecs.codecs import protobuf_encoder
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState
 from sim.run.client.client import RpcError, Stream
-from tests.evidence.clients import ADA, BOOKS, POSITIONS, TALKS, Clients, Part, ask, told
+from tests.evidence.clients import ADA, BOOKS, POSITIONS, TALKS, Clients, Part, ask, notices
 from tests.journeys import PERSON, firm, in_state, order, retail_order
 
 Act: TypeAlias = Callable[["Fresh"], None]
@@ -94,7 +94,7 @@ def odd_orders(fresh: Fresh) -> None:
 
 def crosses(fresh: Fresh) -> None:
     clients, draw = fresh.clients, fresh.draw
-    accounts = [one.account for one in firm(clients.world.simulation).users]
+    accounts = [user.account for user in firm(clients.world.simulation).users]
     for _ in range(2):
         number, cents = fresh.number("x"), draw.randint(30, 60)
         sides = [
@@ -126,7 +126,7 @@ def retail(fresh: Fresh) -> None:
     if more and draw.random() < 0.5:
         more["maxBlockTime"] = "2s"
     body = retail_order(market, "BUY_LONG", cents, draw.randint(1, 6), **more)
-    placed = told(retail.post("/v1/orders", json=body), "id")
+    placed = notices(retail.post("/v1/orders", json=body), "id")
     retail.get(f"/v1/order/{placed}")
     retail.get("/v1/orders/open")
     preview = retail_order(market, "BUY_LONG", cents, draw.randint(1, 5))
@@ -225,16 +225,20 @@ def quotes(fresh: Fresh) -> None:
     clients, draw = fresh.clients, fresh.draw
     asks, makes = clients.users[:2]
     symbols = draw.sample(clients.symbols, draw.randint(2, 4))
-    legs = [{"symbol": one, "side": draw.choice(("SIDE_BUY", "SIDE_SELL"))} for one in symbols]
-    combo = told(asks.post("/v1/combos", json={"legs": legs}), "combo", "id")
+    legs = [
+        {"symbol": symbol, "side": draw.choice(("SIDE_BUY", "SIDE_SELL"))} for symbol in symbols
+    ]
+    combo = notices(asks.post("/v1/combos", json={"legs": legs}), "combo", "id")
     size = {"symbol": combo, "restRemainder": False, "qtyDecimal": str(draw.randint(2, 20))}
-    rfq = told(asks.post("/v1/rfqs", json=size), "rfqId")
+    rfq = notices(asks.post("/v1/rfqs", json=size), "rfqId")
     priced = {"rfqId": rfq, "buyPrice": "0.30", "sellPrice": "0.20", "restRemainder": False}
     quotes = [
-        told(makes.post("/v1/rfqs/quotes", json={**priced, "buyPrice": f"0.3{cents}"}), "quoteId")
+        notices(
+            makes.post("/v1/rfqs/quotes", json={**priced, "buyPrice": f"0.3{cents}"}), "quoteId"
+        )
         for cents in range(2)
     ]
-    path = f"/v1/rfqs/{rfq}/quotes/{next((one for one in reversed(quotes) if one != 'none'), '')}"
+    path = f"/v1/rfqs/{rfq}/quotes/{next((quote for quote in reversed(quotes) if quote != 'none'), '')}"
     asks.put(f"{path}/accept", json={"acceptedSide": "SIDE_BUY"})
     fresh.wait("0.5s", "1s", "4s")
     makes.put(f"{path}/confirm", json={})
@@ -302,7 +306,7 @@ def sockets(fresh: Fresh) -> None:
         fresh.wait("0.1s", "1s")
     clients.retail.get("/v1/orders/open")
     body = retail_order(market, "BUY_LONG", draw.randint(40, 52), draw.randint(1, 6))
-    placed = told(clients.retail.post("/v1/orders", json=body), "id")
+    placed = notices(clients.retail.post("/v1/orders", json=body), "id")
     fresh.wait("1s", "3s")
     clients.retail.post(f"/v1/order/{placed}/modify", json={"marketSlug": market.symbol})
     clients.retail.post(f"/v1/order/{placed}/cancel", json={"marketSlug": market.symbol})
@@ -334,8 +338,8 @@ def in_order(*acts: Act, number: int = 1) -> Part:
 
     def act(clients: Clients) -> None:
         fresh = Fresh(clients, Random(number))
-        for one in acts:
-            one(fresh)
+        for item in acts:
+            item(fresh)
         fresh.close()
 
     return act
@@ -389,8 +393,8 @@ def drawn(number: int, acts: tuple[Act, ...] = ACTS, at_most: int = 99) -> Calla
     def act(clients: Clients) -> None:
         fresh = Fresh(clients, Random(number))
         chosen = fresh.draw.sample(acts, min(at_most, len(acts) - fresh.draw.randint(0, 3)))
-        for one in chosen:
-            one(fresh)
+        for item in chosen:
+            item(fresh)
             fresh.wait("1s", "2s", "30s")
         fresh.close()
 

@@ -94,8 +94,8 @@ class RecordedSimulation(Simulation):
         headers = self.writer.request("GET", method, "", metadata.items(), b"").headers
         if outcome.reply is not None and outcome.reply.chunks is None and socket:
             asked = RecordedMessage("GET", method, "", None, {**headers, "upgrade": "websocket"})
-            told = self._answer(outcome.reply, plane)
-            self.writer.call(plane, self.now, client, asked, told)
+            answer = self._answer(outcome.reply, plane)
+            self.writer.call(plane, self.now, client, asked, answer)
             return outcome
         opened = {"path" if socket else "rpc": method, "request": {"headers": headers}}
         number = self.writer.open(plane, client, opened)
@@ -126,7 +126,7 @@ class RecordedSimulation(Simulation):
             self.writer.close(_plane(method), client, number, ended)
         return super().hangup(stream, slow=slow)
 
-    def told(self, effects: list[Effect]) -> None:
+    def reported(self, effects: list[Effect]) -> None:
         """Write what came of an input."""
         for effect in effects:
             if isinstance(effect, Send) and effect.stream in self.open_streams:
@@ -139,8 +139,8 @@ class RecordedSimulation(Simulation):
                 self.writer.close(_plane(method), client, number, ended)
             elif isinstance(effect, Resolve) and effect.pending_on in self.held:
                 plane, began, client, asked = self.held.pop(effect.pending_on)
-                told = self._answer(effect.reply, plane)
-                self.writer.call(plane, began, client, asked, told)
+                answer = self._answer(effect.reply, plane)
+                self.writer.call(plane, began, client, asked, answer)
 
     def _frame(
         self, plane: Any, client: str, number: int, method: str, sender: Any, message: bytes
@@ -161,7 +161,7 @@ class RecordedConnection(Connection):
         """Write effects down, then deliver them."""
         simulation = self.simulation
         assert isinstance(simulation, RecordedSimulation)
-        simulation.told(effects)
+        simulation.reported(effects)
         super().deliver(effects)
 
 

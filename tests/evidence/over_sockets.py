@@ -197,7 +197,16 @@ class SocketConnection(Connection):
         began = time.monotonic()
         while True:
             now = time.monotonic()
-            last = max([began, *(one.last for one in self.open_streams if one.end is None)])
+            last = max(
+                [
+                    began,
+                    *(
+                        open_stream.last
+                        for open_stream in self.open_streams
+                        if open_stream.end is None
+                    ),
+                ]
+            )
             if now - last >= _SETTLED or now - began > 5:
                 return
             time.sleep(0.005)
@@ -205,8 +214,8 @@ class SocketConnection(Connection):
     def advance(self, by: str) -> Any:
         """Move the clock of the exchange, after the frames of earlier calls have arrived."""
         self.settle()
-        told = self.control("POST", "/clock/advance", {"by": by})
-        self.simulation.advance_to(parse_instant(told["now"]))
+        reported = self.control("POST", "/clock/advance", {"by": by})
+        self.simulation.advance_to(parse_instant(reported["now"]))
         self.settle()
 
 

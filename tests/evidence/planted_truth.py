@@ -85,19 +85,19 @@ def _plan(number: int, folder: Path, act: Any, seed: int) -> dict[str, str]:
     clients = Clients(record(folder / "asks.ndjson", str(base(folder)), seed))
     asked = clients.world.simulation.exchange.ctx.assumptions.watch()
     act(clients)
-    draw, known, values = Random(1000 + number), catalogue(), dict[str, str]()
+    draw, existing, values = Random(1000 + number), catalogue(), dict[str, str]()
     pool = sorted(asked - SIGNED)
     for name in draw.sample(pool, min(12, len(pool))):
-        one = known[name]
-        if isinstance(one.default, bool):
-            value = str(not one.default).lower()
-        elif isinstance(one.default, str):
-            others = [word for word in one.options if word != one.default]
-            value = draw.choice(others) if others else one.default
+        item = existing[name]
+        if isinstance(item.default, bool):
+            value = str(not item.default).lower()
+        elif isinstance(item.default, str):
+            others = [word for word in item.options if word != item.default]
+            value = draw.choice(others) if others else item.default
         else:
-            value = str(draw.choice(_SPANS if one.span else _NUMBERS))
+            value = str(draw.choice(_SPANS if item.span else _NUMBERS))
         try:
-            if one.parse(value) != one.default:
+            if item.parse(value) != item.default:
                 values[name] = value
         except ValueError:
             continue
@@ -123,16 +123,16 @@ def judged(number: int, file: Path, scenario: str, seed: int, values: dict[str, 
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
         sim(["infer", str(file), "--scenario", scenario, "--json", str(out)])
     document: dict[str, Any] = json.decode(out.read_bytes())
-    found = document["assumptions"] | document["quirks"]
-    refuted = [name for name, one in found.items() if one["verdict"] == "refuted"]
-    fits = {name for name, value in values.items() if _allows(found[name], name, value)}
-    rivals = {other for one in found.values() for other in one.get("or", ())}
+    assumptions = document["assumptions"] | document["quirks"]
+    refuted = [name for name, item in assumptions.items() if item["verdict"] == "refuted"]
+    fits = {name for name, value in values.items() if _allows(assumptions[name], name, value)}
+    rivals = {other for item in assumptions.values() for other in item.get("or", ())}
     right = [name for name in exercised if name in refuted and name in fits]
     undecided = [
         name
         for name in exercised
         if name not in refuted
-        and (name in rivals or (found[name]["verdict"] == "undecided" and name in fits))
+        and (name in rivals or (assumptions[name]["verdict"] == "undecided" and name in fits))
     ]
     wrong = [name for name in values if name in refuted and name not in fits]
     missed = [name for name in exercised if name not in {*right, *undecided, *wrong}]
@@ -140,14 +140,14 @@ def judged(number: int, file: Path, scenario: str, seed: int, values: dict[str, 
     return Row(number, values, exercised, right, undecided, missed, wrong, false)
 
 
-def _allows(one: dict[str, Any], name: str, value: str) -> bool:
+def _allows(item: dict[str, Any], name: str, value: str) -> bool:
     """Whether a verdict allows a value."""
-    if any(str(fits).lower() == value.lower() for fits in one["consistent"]):
+    if any(str(fits).lower() == value.lower() for fits in item["consistent"]):
         return True
     row = catalogue().get(name)
-    if row is None or "between" not in one:
+    if row is None or "between" not in item:
         return False
-    low, high = one["between"]
+    low, high = item["between"]
     return (low is None or row.parse(low) <= row.parse(value)) and (
         high is None or row.parse(value) <= row.parse(high)
     )

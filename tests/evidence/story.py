@@ -57,14 +57,14 @@ def execution(
     **of_order: Any,
 ) -> dict[str, Any]:
     """An execution, with its order after it."""
-    made = order(**of_order)
+    created = order(**of_order)
     return {
         "id": name,
-        "order": made,
+        "order": created,
         "lastShares": str(qty),
         "lastPx": str(px),
         "type": f"EXECUTION_TYPE_{kind}",
-        "transactTime": made["lastTransactTime"],
+        "transactTime": created["lastTransactTime"],
         "tradeId": trade,
         "aggressor": aggressor,
     }
@@ -72,15 +72,15 @@ def execution(
 
 def fill(name: str, cum: int, qty: int, second: float, px: int = 50, **more: Any) -> dict[str, Any]:
     """A fill of an order for ten."""
-    whole = cum == 10
+    total = cum == 10
     of_order = {
         "cum": cum,
         "leaves": 10 - cum,
-        "state": "FILLED" if whole else "PARTIALLY_FILLED",
+        "state": "FILLED" if total else "PARTIALLY_FILLED",
         "average": px,
         "second": second,
     }
-    return execution(name, "FILL" if whole else "PARTIAL_FILL", qty=qty, px=px, **(of_order | more))
+    return execution(name, "FILL" if total else "PARTIAL_FILL", qty=qty, px=px, **(of_order | more))
 
 
 def book(

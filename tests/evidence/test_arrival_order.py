@@ -56,8 +56,8 @@ def rewritten(file: Path, moved: Callable[[Line], bool]) -> Path:
         after = begun + 1
         while "request" not in written[after]:
             after += 1
-        early = [one for one in written[begun:after] if "frame" in one and moved(one["frame"])]
-        rest = [one for one in written[begun:after] if one not in early]
+        early = [item for item in written[begun:after] if "frame" in item and moved(item["frame"])]
+        rest = [item for item in written[begun:after] if item not in early]
         written[begun:after] = early + rest
     return file
 
@@ -68,8 +68,8 @@ def test_a_message_that_was_under_way_may_have_been_taken_after_a_call(
 ) -> None:
     file = planted(tmp_path, "same", {}, parts=(act,))
     rewritten(file, lambda frame: frame["from"] == "client")
-    code, found = compare(file, "--scenario", str(tmp_path / "same.yaml"))
-    assert (code, differences(found)) == (0, [])
+    code, result = compare(file, "--scenario", str(tmp_path / "same.yaml"))
+    assert (code, differences(result)) == (0, [])
 
 
 @pytest.mark.parametrize("act", [on_a_socket, on_grpc])
@@ -79,9 +79,9 @@ def test_a_message_that_was_answered_was_taken_before_the_call(
     """Its answer shows an order that nobody had placed: that is a difference."""
     file = planted(tmp_path, "same", {}, parts=(act,))
     rewritten(file, lambda frame: True)
-    code, found = compare(file, "--scenario", str(tmp_path / "same.yaml"))
+    code, result = compare(file, "--scenario", str(tmp_path / "same.yaml"))
     assert code == 1
-    assert differences(found)
+    assert differences(result)
 
 
 @pytest.mark.long
@@ -91,9 +91,9 @@ def test_infer_explains_what_is_left_by_the_order_of_arrival(
 ) -> None:
     file = planted(tmp_path, "other", {"assumptions": {"stream.heartbeat": "1s"}}, parts=(act,))
     rewritten(file, lambda frame: frame["from"] == "client")
-    _, found = infer(file)
-    assert named(found) == {"stream.heartbeat"}
-    assert found["unexplained"] == []
+    _, result = infer(file)
+    assert named(result) == {"stream.heartbeat"}
+    assert result["unexplained"] == []
 
 
 @pytest.mark.long
@@ -113,9 +113,9 @@ def test_an_order_taken_before_a_subscription_is_no_single_strike_of_a_quirk(
 
     file = planted(tmp_path, "other", {"quirks": {"stream_duplicates": "always"}}, parts=(act,))
     rewritten(file, lambda frame: frame["from"] == "client")
-    _, found = infer(file)
-    assert (named(found), found["unexplained"]) == ({"stream_duplicates"}, [])
-    assert found["quirks"]["stream_duplicates"]["consistent"][0] == "always"
+    _, result = infer(file)
+    assert (named(result), result["unexplained"]) == ({"stream_duplicates"}, [])
+    assert result["quirks"]["stream_duplicates"]["consistent"][0] == "always"
 
 
 QUIRK = "stream_duplicates"
@@ -157,14 +157,14 @@ class Duplicated:
         return self.trial_of(self.setting)
 
 
-@pytest.mark.parametrize("found", [True, False])
-def test_single_strikes_are_taken_only_where_no_order_of_arrival_is_simpler(found: bool) -> None:
-    session = Duplicated(moves=found)
+@pytest.mark.parametrize("result", [True, False])
+def test_single_strikes_are_taken_only_where_no_order_of_arrival_is_simpler(result: bool) -> None:
+    session = Duplicated(moves=result)
     search = Search(cast(Any, session), lambda text: None)
     search.begin()
     search.improve()
     decisions = search.setting.quirks[QUIRK]
-    if found:
+    if result:
         assert (decisions, search.outcome.lines, session.clock) == (Decisions(True), {}, "moved")
     else:
         assert [decisions.at(time) for time in range(5)] == [False, True, True, True, True]

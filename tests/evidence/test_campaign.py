@@ -22,5 +22,5 @@ def test_what_clients_saw_of_a_disturbed_run_contradicts_itself_nowhere(
     scenario: str, seed: int, steps: int
 ) -> None:
     witness = judged(Case(scenario, seed), steps)
-    assert [one.sentence for one in witness.contradictions] == []
+    assert [contradiction.sentence for contradiction in witness.contradictions] == []
     assert witness.observations > 20

@@ -60,11 +60,13 @@ def scenario(session: Path) -> str:
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", [SEED, 103, 203, 303])
 def test_with_any_seed_nothing_differs(seed: int, session: Path, compare: Compare) -> None:
-    code, found = compare(session, "--scenario", scenario(session), "--seed", str(seed))
-    assert (code, differences(found)) == (0, [])
-    why = [text for one in found["operations"].values() for text in one.get("unknown", ())]
+    code, result = compare(session, "--scenario", scenario(session), "--seed", str(seed))
+    assert (code, differences(result)) == (0, [])
+    why = [
+        text for operation in result["operations"].values() for text in operation.get("unknown", ())
+    ]
     assert any("chance decides" in text for text in why) == (seed != SEED)
-    assert found["totals"]["agree"] > 0.95 * found["totals"]["seen"]
+    assert result["totals"]["agree"] > 0.95 * result["totals"]["seen"]
 
 
 def test_an_interrupt_while_chance_is_weighed_leaves_a_warning(
@@ -79,11 +81,11 @@ def test_an_interrupt_while_chance_is_weighed_leaves_a_warning(
         return replayed(streams, variant)
 
     monkeypatch.setattr(chance, "_replayed", interrupted)
-    code, found = compare(session, "--scenario", scenario(session), "--seed", "103")
-    assert (code, found["interrupted"]) == (130, True)
-    (warning,) = found["warnings"]
+    code, result = compare(session, "--scenario", scenario(session), "--seed", "103")
+    assert (code, result["interrupted"]) == (130, True)
+    (warning,) = result["warnings"]
     assert warning.endswith("interrupted; some of what differs may be due to chance")
-    assert differences(found)
+    assert differences(result)
 
 
 def test_so_does_one_while_orders_of_arrival_are_tried(
@@ -93,9 +95,9 @@ def test_so_does_one_while_orders_of_arrival_are_tried(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(comparing, "likely_order", interrupted)
-    code, found = compare(session, "--scenario", scenario(session), "--seed", "103")
-    assert (code, found["interrupted"]) == (130, True)
-    assert found["warnings"][0].endswith("some of what differs may be due to chance")
+    code, result = compare(session, "--scenario", scenario(session), "--seed", "103")
+    assert (code, result["interrupted"]) == (130, True)
+    assert result["warnings"][0].endswith("some of what differs may be due to chance")
 
 
 def timed_out(answer: dict[str, Any]) -> None:
@@ -107,9 +109,9 @@ def test_with_the_seed_of_the_recording_chance_is_no_excuse(
     session: Path, spoilt: Any, compare: Compare
 ) -> None:
     file, n = spoilt("/v1/report/trades/search", 200, timed_out)
-    code, found = compare(file, "--scenario", scenario(session), "--seed", str(SEED))
-    (name, one), *more = differences(found)
-    assert (code, name, one["n"], one["where"], more) == (
+    code, result = compare(file, "--scenario", scenario(session), "--seed", str(SEED))
+    (name, item), *more = differences(result)
+    assert (code, name, item["n"], item["where"], more) == (
         1,
         "ReportAPI.SearchTrades",
         n,
@@ -126,9 +128,9 @@ def test_what_no_luck_explains_differs_with_every_seed(
         answer["body"]["order"]["price"]["value"] = "9.00"
 
     file, n = spoilt("/v1/order/", 200, dearer)
-    code, found = compare(file, "--scenario", scenario(session), "--seed", "103")
-    told = [(one["n"], one["where"]) for _, one in differences(found)]
-    assert (code, told) == (1, [(n, "answer.body.order.price.value")])
+    code, result = compare(file, "--scenario", scenario(session), "--seed", "103")
+    reported = [(item["n"], item["where"]) for _, item in differences(result)]
+    assert (code, reported) == (1, [(n, "answer.body.order.price.value")])
 
 
 ORDER = "frame.body.orderSubscriptionUpdate.execution.order"
@@ -143,17 +145,17 @@ ORDER = "frame.body.orderSubscriptionUpdate.execution.order"
 def test_what_is_wrong_in_a_frame_is_found_with_every_seed(
     member: str, value: str, seed: int, short: Path, tmp_path: Path, compare: Compare
 ) -> None:
-    found, where = lines(short), f"{ORDER}.{member}"
-    line = frames(found, "orderSubscriptionUpdate")[1]
+    result, where = lines(short), f"{ORDER}.{member}"
+    line = frames(result, "orderSubscriptionUpdate")[1]
     if member == "stateX":  # a field is renamed
         put(line, f"{ORDER}.state", ABSENT)
     put(line, where, value)
-    file = write(tmp_path / "spoilt.ndjson", found)
+    file = write(tmp_path / "spoilt.ndjson", result)
     code, document = compare(file, "--scenario", scenario(short), "--seed", str(seed))
-    told = {(one["n"], one["where"]) for _, one in differences(document)}
+    reported = {(item["n"], item["where"]) for _, item in differences(document)}
     assert code == 1
-    assert (line["n"], where) in told
-    assert {n for n, _ in told} == {line["n"]}
+    assert (line["n"], where) in reported
+    assert {n for n, _ in reported} == {line["n"]}
 
 
 @pytest.mark.long
@@ -162,8 +164,8 @@ def test_what_is_wrong_in_a_frame_is_found_with_every_seed(
 def test_a_frame_that_is_missing_is_found_with_every_seed(
     holding: str, seed: int, short: Path, tmp_path: Path, compare: Compare
 ) -> None:
-    found = lines(short)
-    found.remove(frames(found, holding)[-1])
-    file = write(tmp_path / "spoilt.ndjson", found)
+    result = lines(short)
+    result.remove(frames(result, holding)[-1])
+    file = write(tmp_path / "spoilt.ndjson", result)
     code, document = compare(file, "--scenario", scenario(short), "--seed", str(seed))
-    assert (code, [one["kind"] for _, one in differences(document)]) == (1, ["missing frame"])
+    assert (code, [item["kind"] for _, item in differences(document)]) == (1, ["missing frame"])

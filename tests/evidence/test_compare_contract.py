@@ -78,37 +78,39 @@ CHANGES = {
 
 
 def test_what_we_record_of_ourselves_differs_in_nothing(session, compare):
-    code, found = compare(session)
-    assert (code, differences(found)) == (0, [])
-    totals = found["totals"]
+    code, result = compare(session)
+    assert (code, differences(result)) == (0, [])
+    totals = result["totals"]
     assert totals["seen"] == totals["agree"] > 30
-    assert len(found["operations"]) + len(found["not_seen"]) >= 150
+    assert len(result["operations"]) + len(result["not_seen"]) >= 150
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_one_change_is_found_at_its_place_and_is_the_recordings(change, spoil, compare):
     change = CHANGES[change]
-    code, found = compare(spoil(change.make))
-    told = [(name, one["where"], one["kind"], one["culprit"]) for name, one in differences(found)]
-    assert (change.operation, change.where, change.kind, "recording") in told
-    assert len(told) <= 4
+    code, result = compare(spoil(change.make))
+    reported = [
+        (name, item["where"], item["kind"], item["culprit"]) for name, item in differences(result)
+    ]
+    assert (change.operation, change.where, change.kind, "recording") in reported
+    assert len(reported) <= 4
     assert code == 1
-    assert found["operations"][change.operation]["differ"] == 1
-    assert found["totals"]["differ"] == 1
+    assert result["operations"][change.operation]["differ"] == 1
+    assert result["totals"]["differ"] == 1
 
 
 def test_a_leading_zero_is_named_as_what_is_wrong(spoil, compare):
-    _, found = compare(spoil(CHANGES["a decimal moved behind a leading zero"].make))
-    ((_, one),) = differences(found)
-    assert (one["recorded"], one["ours"]) == ("03.7000", "no zero in front")
+    _, result = compare(spoil(CHANGES["a decimal moved behind a leading zero"].make))
+    ((_, item),) = differences(result)
+    assert (item["recorded"], item["ours"]) == ("03.7000", "no zero in front")
 
 
 def test_a_difference_tells_its_line_and_both_sides(spoil, session, compare):
-    _, found = compare(spoil(CHANGES["a misspelt enum"].make))
-    ((_, one),) = differences(found)
-    assert one["n"] == called(lines(session), GET_ORDER)["n"]
-    assert one["recorded"] == "ORDER_STATE_OPEN"
-    assert "ORDER_STATE_NEW" in one["ours"]
+    _, result = compare(spoil(CHANGES["a misspelt enum"].make))
+    ((_, item),) = differences(result)
+    assert item["n"] == called(lines(session), GET_ORDER)["n"]
+    assert item["recorded"] == "ORDER_STATE_OPEN"
+    assert "ORDER_STATE_NEW" in item["ours"]
 
 
 @pytest.mark.reading("documented")
@@ -117,10 +119,10 @@ def test_what_an_observation_explains_is_the_specifications(tmp_path, compare):
     record(observed, "extends: quickstart\nname: seen\nreading: observed\n").gateway.get(
         "/v1/markets?limit=2"
     )
-    code, found = compare(observed)
-    told = {(one["observation"], one["culprit"]) for _, one in differences(found)}
+    code, result = compare(observed)
+    reported = {(item["observation"], item["culprit"]) for _, item in differences(result)}
     assert code == 1
-    assert told == {
+    assert reported == {
         ("markets.deprecated_fields", "specification"),
         ("markets.quote_value", "specification"),
     }
@@ -128,53 +130,53 @@ def test_what_an_observation_explains_is_the_specifications(tmp_path, compare):
 
     documented = tmp_path / "documented.ndjson"
     record(documented).gateway.get("/v1/markets?limit=2")
-    code, found = compare(documented, "--reading", "observed")
-    assert {one["culprit"] for _, one in differences(found)} == {"contract"}
+    code, result = compare(documented, "--reading", "observed")
+    assert {item["culprit"] for _, item in differences(result)} == {"contract"}
 
 
 def test_bytes_that_do_not_fit_are_the_contracts_where_it_chose_the_numbers(spoil, compare):
-    def change(found: list[Line]) -> None:
-        put(called(found, "/exchange.v1.OrderBook", 0), "answer.body", {"unreadable": 3})
-        settled = next(line for line in found if line.get("plane") == "grpc" and "request" in line)
+    def change(answer: list[Line]) -> None:
+        put(called(answer, "/exchange.v1.OrderBook", 0), "answer.body", {"unreadable": 3})
+        settled = next(line for line in answer if line.get("plane") == "grpc" and "request" in line)
         settled = json.loads(json.dumps(settled))
         settled["request"]["path"] = (
             "/exchange.settlement.v1.SettlementService/GetInstrumentSettlement"
         )
-        found.append(settled)
+        answer.append(settled)
 
-    _, found = compare(spoil(change))
-    told = {(name, one["kind"], one["culprit"]) for name, one in differences(found)}
-    assert told == {
+    _, result = compare(spoil(change))
+    reported = {(name, item["kind"], item["culprit"]) for name, item in differences(result)}
+    assert reported == {
         (GRPC_BOOK, "bytes", "recording"),
         ("SettlementService.GetInstrumentSettlement", "bytes", "contract"),
     }
 
 
 def test_an_unknown_address_is_no_evidence_and_no_agreement(spoil, compare):
-    def change(found: list[Line]) -> None:
-        answer = called(found, "/v1/nothing", 404)["answer"]
+    def change(outcome: list[Line]) -> None:
+        answer = called(outcome, "/v1/nothing", 404)["answer"]
         answer |= {"status": 200, "body": {"anything": 1}}
 
-    code, found = compare(spoil(change))
-    unknown = found["operations"]["gateway (unknown address)"]
+    code, result = compare(spoil(change))
+    unknown = result["operations"]["gateway (unknown address)"]
     assert code == 0
     assert (unknown["seen"], unknown["agree"], unknown["no_evidence"]) == (1, 0, 1)
-    assert found["totals"]["no_evidence"] == 1
+    assert result["totals"]["no_evidence"] == 1
 
 
 def test_an_answer_to_head_is_no_evidence(spoil, compare):
-    def change(found: list[Line]) -> None:
-        line = next(one for one in found[1:] if one.get("answer", {}).get("status") == 200)
+    def change(answer: list[Line]) -> None:
+        line = next(item for item in answer[1:] if item.get("answer", {}).get("status") == 200)
         line["request"]["method"] = "HEAD"
         line["answer"] |= {"status": 405, "body": None}
 
-    code, found = compare(spoil(change))
-    assert (code, found["totals"]["no_evidence"]) == (0, 1)
+    code, result = compare(spoil(change))
+    assert (code, result["totals"]["no_evidence"]) == (0, 1)
 
 
 def test_the_text_fits_a_screen(tmp_path, capsys, spoil):
-    def change(found: list[Line]) -> None:
-        for line in found:
+    def change(result: list[Line]) -> None:
+        for line in result:
             if "answer" in line:
                 line["answer"]["status"] = 299
                 line["answer"]["headers"] = {"content-type": "x" * 300}
@@ -187,17 +189,17 @@ def test_the_text_fits_a_screen(tmp_path, capsys, spoil):
 
 
 def test_a_thousand_equal_differences_are_one_place(tmp_path, capsys, spoil, compare):
-    def change(found: list[Line]) -> None:
-        wrong = called(found, "/v2/leagues")
+    def change(answer: list[Line]) -> None:
+        wrong = called(answer, "/v2/leagues")
         put(wrong, "answer.body.leagues", 7)
-        found += [wrong] * 1000
+        answer += [wrong] * 1000
 
     file = spoil(change)
-    _, found = compare(file)
-    operation = found["operations"]["GatewayLeaguesAPI.ListLeagues"]
+    _, result = compare(file)
+    operation = result["operations"]["GatewayLeaguesAPI.ListLeagues"]
     assert operation["differ"] == 1001
     assert len(operation["differences"]) + operation["left_out"] == 1001
-    assert found["totals"]["differences"] == 1001
+    assert result["totals"]["differences"] == 1001
     capsys.readouterr()
     main(["compare", str(file)])
     assert capsys.readouterr().out.count("answer.body.leagues") == 1
@@ -230,34 +232,34 @@ def test_what_cannot_be_read_is_told_in_a_line_and_exits_with_2(name, command, t
     file, (text, reason) = tmp_path / "hostile.ndjson", HOSTILE[name]
     file.write_text(text)
     assert main([*command, str(file)]) == 2
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 1
-    assert f"hostile.ndjson{reason}" in told[0] or f"hostile.ndjson: {reason}" in told[0]
-    assert len(told[0]) < 400
+    reported = capsys.readouterr().err.splitlines()
+    assert len(reported) == 1
+    assert f"hostile.ndjson{reason}" in reported[0] or f"hostile.ndjson: {reason}" in reported[0]
+    assert len(reported[0]) < 400
 
 
 def test_odd_values_are_differences_and_no_errors(spoil, compare):
     odd = ["1" * 400, 10**300, -1, [], {}, True, {"a": [[[[]]]]}, "fp:", "\x00", 0.5]
 
-    def change(found: list[Line]) -> None:
-        calls = [line for line in found if "answer" in line]
+    def change(answer: list[Line]) -> None:
+        calls = [line for line in answer if "answer" in line]
         for number, value in enumerate(odd * 3):
             body = calls[number % len(calls)]["answer"]["body"]
             if isinstance(body, dict):
                 for name in list(body):
                     body[name] = value
 
-    code, found = compare(spoil(change))
+    code, result = compare(spoil(change))
     assert code == 1
-    assert found["totals"]["differences"] > 10
+    assert result["totals"]["differences"] > 10
 
 
 def test_a_cut_last_line_is_a_warning(session, tmp_path, compare):
     cut = tmp_path / "cut.ndjson"
     cut.write_bytes(session.read_bytes()[:-30])
-    code, found = compare(cut)
+    code, result = compare(cut)
     assert code == 0
-    assert "was cut" in found["warnings"][0]
+    assert "was cut" in result["warnings"][0]
 
 
 def har(path: str, headers: dict[str, str], at: str = "2026-09-08T18:00:00Z", **more: Any) -> Line:
@@ -284,19 +286,19 @@ def test_a_har_file_is_compared_too(session, tmp_path, compare):
         )
         for call in calls
     ]
-    code, found = compare(exported(tmp_path / "browser.har", *entries))
-    ((name, one),) = differences(found)
+    code, result = compare(exported(tmp_path / "browser.har", *entries))
+    ((name, item),) = differences(result)
     assert (code, name) == (1, "GatewayMarketsAPI.GetMarketBySlug")
-    assert one["where"] == "answer.body.market.slug"
+    assert item["where"] == "answer.body.market.slug"
 
 
 @pytest.mark.parametrize("status", [200, 404])
 def test_a_body_that_a_browser_did_not_export_is_no_evidence(status, tmp_path, compare):
     """Chromium keeps no body that its page never read, and says that its size is -1."""
     entry = har("/v1/markets", {"Content-Length": "45"}, status=status, content={"size": -1})
-    code, found = compare(exported(tmp_path / "browser.har", entry))
-    assert (code, differences(found)) == (0, [])
-    assert "or was not exported" in json.dumps(found)
+    code, result = compare(exported(tmp_path / "browser.har", entry))
+    assert (code, differences(result)) == (0, [])
+    assert "or was not exported" in json.dumps(result)
 
 
 def test_two_seeds_give_the_same_verdict(tmp_path, compare):

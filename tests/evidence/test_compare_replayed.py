@@ -28,20 +28,22 @@ DIVERGENT = {
 
 @pytest.mark.parametrize("seed", [7, 12345])
 def test_another_seed_differs_in_nothing(seed, session, compare):
-    code, found = compare(session, *QUICKSTART, "--seed", str(seed))
-    assert (code, differences(found)) == (0, [])
-    assert found["totals"]["agree"] == found["totals"]["seen"] > 30
-    assert found["scenario"] == "quickstart"
+    code, result = compare(session, *QUICKSTART, "--seed", str(seed))
+    assert (code, differences(result)) == (0, [])
+    assert result["totals"]["agree"] == result["totals"]["seen"] > 30
+    assert result["scenario"] == "quickstart"
 
 
 @pytest.mark.parametrize("change", [*CHANGES][::2])
 def test_what_the_contract_finds_has_the_same_culprit_here(change, spoil, compare):
     change = CHANGES[change]
-    code, found = compare(spoil(change.make), *QUICKSTART)
-    told = [(name, one["where"], one["kind"], one["culprit"]) for name, one in differences(found)]
-    assert (change.operation, change.where, change.kind, "recording") in told
+    code, result = compare(spoil(change.make), *QUICKSTART)
+    reported = [
+        (name, item["where"], item["kind"], item["culprit"]) for name, item in differences(result)
+    ]
+    assert (change.operation, change.where, change.kind, "recording") in reported
     assert code == 1
-    assert found["operations"][change.operation]["differ"] == 1
+    assert result["operations"][change.operation]["differ"] == 1
 
 
 def other_order(rows: list[Line]) -> None:
@@ -83,28 +85,28 @@ VALUES = {
 def test_a_value_that_every_document_allows_is_nobodys(change, spoil, compare):
     expected = VALUES.get(change, Change("/v1/order/", "answer.body.order.id", "value"))
     make = expected.make if change in VALUES else other_order
-    code, found = compare(spoil(make), *QUICKSTART)
-    told = [
-        (name, one["where"], one["culprit"])
-        for name, one in differences(found)
-        if one["kind"] in ("value", "format")
+    code, result = compare(spoil(make), *QUICKSTART)
+    reported = [
+        (name, item["where"], item["culprit"])
+        for name, item in differences(result)
+        if item["kind"] in ("value", "format")
     ]
-    assert (code, told) == (1, [(expected.operation, expected.where, "unknown")])
+    assert (code, reported) == (1, [(expected.operation, expected.where, "unknown")])
 
 
 def test_a_dropped_frame_is_found_at_its_place(spoil, session, compare):
     _, dropped, following, *_ = frames(lines(session), "orderSubscriptionUpdate")
-    file = spoil(lambda found: found.remove(dropped))
-    code, found = compare(file, *QUICKSTART)
-    ((name, one),) = differences(found)
+    file = spoil(lambda answer: answer.remove(dropped))
+    code, result = compare(file, *QUICKSTART)
+    ((name, item),) = differences(result)
     assert code == 1
-    assert (name, one["kind"], one["culprit"]) == (
+    assert (name, item["kind"], item["culprit"]) == (
         "RetailStreamsAPI.PrivateStream",
         "missing frame",
         "recording",
     )
-    assert one["n"] == following["n"]
-    assert "orderSubscriptionUpdate" in one["ours"]
+    assert item["n"] == following["n"]
+    assert "orderSubscriptionUpdate" in item["ours"]
 
 
 def heartbeats(rows: list[Line], opened: str) -> list[Line]:
@@ -117,11 +119,11 @@ def heartbeats(rows: list[Line], opened: str) -> list[Line]:
 def test_a_dropped_heartbeat_is_found(kind, spoil, session, compare):
     """Which one it was, nobody can tell: heartbeats do not say when they were sent."""
     beats = heartbeats(lines(session), kind)
-    file = spoil(lambda found: found.remove(beats[len(beats) // 2]))
-    code, found = compare(file, *QUICKSTART)
-    ((name, one),) = differences(found)
+    file = spoil(lambda answer: answer.remove(beats[len(beats) // 2]))
+    code, result = compare(file, *QUICKSTART)
+    ((name, item),) = differences(result)
     assert code == 1 and name.endswith(("CreateOrderSubscription", "PrivateStream"))
-    assert (one["kind"], one["culprit"], one["ours"]) == (
+    assert (item["kind"], item["culprit"], item["ours"]) == (
         "missing frame",
         "recording",
         "a heartbeat",
@@ -133,31 +135,33 @@ def test_a_dropped_heartbeat_is_found(kind, spoil, session, compare):
 def test_heartbeats_that_we_do_not_send_are_found(kind, spoil, session, compare):
     """One may be ours that comes a moment later."""
 
-    def change(found: list[Line]) -> None:
-        beats = heartbeats(found, kind)
-        where = found.index(beats[0])
-        found[where:where] = [beats[0]] * 4
+    def change(answer: list[Line]) -> None:
+        beats = heartbeats(answer, kind)
+        where = answer.index(beats[0])
+        answer[where:where] = [beats[0]] * 4
 
-    code, found = compare(spoil(change), *QUICKSTART)
-    told = [one for _, one in differences(found)]
-    assert code == 1 and 3 <= len(told) <= 4
-    assert {(one["kind"], one["recorded"]) for one in told} == {("extra frame", "a heartbeat")}
+    code, result = compare(spoil(change), *QUICKSTART)
+    reported = [item for _, item in differences(result)]
+    assert code == 1 and 3 <= len(reported) <= 4
+    assert {(item["kind"], item["recorded"]) for item in reported} == {
+        ("extra frame", "a heartbeat")
+    }
 
 
 def test_a_frame_too_many_is_found_at_its_place(spoil, session, compare):
-    def change(found: list[Line]) -> None:
-        told = frames(found, "update")[0]
-        found.insert(found.index(told), told)
+    def change(answer: list[Line]) -> None:
+        reported = frames(answer, "update")[0]
+        answer.insert(answer.index(reported), reported)
 
-    _, found = compare(spoil(change), *QUICKSTART)
-    ((name, one),) = differences(found)
-    assert (name, one["kind"], one["culprit"]) == (STREAM, "extra frame", "unknown")
+    _, result = compare(spoil(change), *QUICKSTART)
+    ((name, item),) = differences(result)
+    assert (name, item["kind"], item["culprit"]) == (STREAM, "extra frame", "unknown")
 
 
 def test_frames_in_another_order_are_found(spoil, compare):
-    code, found = compare(spoil(swapped), *QUICKSTART)
+    code, result = compare(spoil(swapped), *QUICKSTART)
     assert code == 1
-    assert {name for name, _ in differences(found)} == {STREAM}
+    assert {name for name, _ in differences(result)} == {STREAM}
 
 
 @pytest.mark.reading("documented")
@@ -167,9 +171,9 @@ def test_a_sandbox_that_diverges_is_caught(divergent, session, tmp_path, compare
         session = recorded(tmp_path / "documented.ndjson")
     scenario = tmp_path / "divergent.yaml"
     scenario.write_text(f"extends: quickstart\nname: divergent\n{DIVERGENT[divergent]}\n")
-    code, found = compare(session, "--scenario", str(scenario))
+    code, result = compare(session, "--scenario", str(scenario))
     assert code == 1
-    assert differences(found)
+    assert differences(result)
 
 
 def test_identities_are_matched_by_kind(tmp_path, compare):
@@ -205,8 +209,8 @@ def test_whoever_was_only_refused_stands_for_nobody_of_the_scenario(tmp_path, co
         assert world.auth.post("/oauth/token", form=form).status == 400
     assert trader(world).get("/v1/trading/orders/open").status == 200
     assert world.gateway.request("HEAD", "/v1/health").status == 405
-    code, found = compare(session, *QUICKSTART)
-    assert (code, differences(found)) == (0, [])
+    code, result = compare(session, *QUICKSTART)
+    assert (code, differences(result)) == (0, [])
 
 
 def test_addresses_of_the_service_are_its_own(tmp_path, compare):
@@ -221,15 +225,15 @@ def test_addresses_of_the_service_are_its_own(tmp_path, compare):
         for slashes in ("//", "%2F%2F"):  # the latter in a form
             elsewhere = elsewhere.replace(f"https:{slashes}{name}", f"http:{slashes}127.0.0.1:4711")
     session.write_text(elsewhere)
-    code, found = compare(session, *QUICKSTART)
-    assert (code, differences(found)) == (0, [])
-    assert found["totals"]["seen"] >= 3
+    code, result = compare(session, *QUICKSTART)
+    assert (code, differences(result)) == (0, [])
+    assert result["totals"]["seen"] >= 3
 
 
 @pytest.mark.soak
 def test_odd_sessions_end_in_a_verdict(spoil, compare):
-    def change(found: list[Line]) -> None:
-        for number, line in enumerate(found[1:]):
+    def change(result: list[Line]) -> None:
+        for number, line in enumerate(result[1:]):
             if "request" in line:
                 line["request"]["body"] = [None, 5, "text", {"a": [1]}, {"unreadable": 1}][
                     number % 5
@@ -251,15 +255,15 @@ def test_a_seed_needs_a_scenario(session, capsys):
 def test_a_recording_without_lines_has_no_evidence(tmp_path, compare, capsys):
     empty = tmp_path / "empty.ndjson"
     empty.write_text(json.dumps({"recording": 1}) + "\n")
-    code, found = compare(empty, *QUICKSTART)
+    code, result = compare(empty, *QUICKSTART)
     assert code == 0
     assert "nothing could be compared" in capsys.readouterr().out
-    assert found["totals"]["seen"] == 0
-    assert len(found["not_seen"]) > 150
+    assert result["totals"]["seen"] == 0
+    assert len(result["not_seen"]) > 150
 
 
 def test_a_call_of_a_sockets_address_is_no_handshake(tmp_path, compare):
     world = record(tmp_path / "plain.ndjson", "quickstart", 7)
     assert world.retail(key(world.simulation)).get("/v1/ws/private").status == 400
-    code, found = compare(tmp_path / "plain.ndjson", *QUICKSTART)
-    assert (code, differences(found), found["totals"]["agree"]) == (0, [], 1)
+    code, result = compare(tmp_path / "plain.ndjson", *QUICKSTART)
+    assert (code, differences(result), result["totals"]["agree"]) == (0, [], 1)

@@ -32,9 +32,9 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Crowd]:
     return file, clients
 
 
-def told(found: Witness) -> list[str]:
+def notices(witness: Witness) -> list[str]:
     """Every contradiction."""
-    return [one.sentence for one in found.contradictions]
+    return [contradiction.sentence for contradiction in witness.contradictions]
 
 
 def test_a_recording_and_the_journal_of_its_run_are_free_of_contradictions(
@@ -42,7 +42,7 @@ def test_a_recording_and_the_journal_of_its_run_are_free_of_contradictions(
 ) -> None:
     file, clients = crowd
     recorded, run = witness_file(file), witness_run(clients.simulation)
-    assert told(recorded) == told(run) == []
+    assert notices(recorded) == notices(run) == []
     assert not recorded.illegible and not run.illegible
     for name in ("order life", "fills once", "nothing missed", "resumed", "position fills"):
         assert recorded.checks[name].applied and run.checks[name].applied, name
@@ -55,7 +55,7 @@ def test_frames_that_a_fault_lost_doubled_or_swapped_are_no_contradiction_of_a_r
 ) -> None:
     clients = Crowd(tmp_path / "crowd.ndjson", seed, "hostile")
     clients.go(STEPS)
-    assert told(witness_run(clients.simulation)) == []
+    assert notices(witness_run(clients.simulation)) == []
 
 
 @pytest.mark.parametrize("journey", ["fork", "rewind", "restore", "reset"])
@@ -75,7 +75,7 @@ def test_a_journey_in_time_ends_what_clients_had_open(journey: str, tmp_path: Pa
         case "reset":
             simulation.reset(9)
     simulation.advance_to(simulation.now + 120 * NS_PER_S)
-    assert told(witness_run(simulation)) == []
+    assert notices(witness_run(simulation)) == []
     assert list(replays(simulation)) == []
 
 
@@ -94,15 +94,20 @@ def test_a_fill_that_is_lost_on_one_stream_is_missed(
     rows.remove(gone)
     missed = witness_file(write(tmp_path / "lost.ndjson", rows)).checks["nothing missed"]
     assert missed.contradictions
-    assert all("CreateOrderSubscription" in one.sentence for one in missed.contradictions)
-    assert gone["n"] not in {line for one in missed.contradictions for line in one.evidence}
+    assert all(
+        "CreateOrderSubscription" in contradiction.sentence
+        for contradiction in missed.contradictions
+    )
+    assert gone["n"] not in {
+        line for contradiction in missed.contradictions for line in contradiction.evidence
+    }
 
 
 def test_the_fixture_tells_what_its_clients_saw(exchange: ServedExchange) -> None:
     with urlopen(f"{exchange.gateway}/v1/markets") as answer:
         assert answer.status == 200
-    found = exchange.witness()
-    assert (found.contradictions, found.observations) == ([], 1)
+    result = exchange.witness()
+    assert (result.contradictions, result.observations) == ([], 1)
 
 
 def test_a_sweep_asks_the_witness_too(
@@ -136,13 +141,13 @@ def test_several_files_are_judged_each_by_itself(tmp_path: Path) -> None:
     [broken] = [case for case in suites[1] if case.find("failure") is not None]
     assert broken.attrib["name"] == "fills once"
     document = json.loads(out.read_text())
-    [found] = document["checks"]["fills once"]["contradictions"]
-    assert found["file"] == str(files[1])
+    [result] = document["checks"]["fills once"]["contradictions"]
+    assert result["file"] == str(files[1])
     assert document["files"][str(files[0])]["checks"]["fills once"]["contradictions"] == []
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("", "empty"),
         ('{"recording": 9}\n', "format 9"),
@@ -151,12 +156,12 @@ def test_several_files_are_judged_each_by_itself(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_is_neither_is_refused(
-    text: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "file.ndjson"
     file.write_text(text)
     assert main(["witness", str(file)]) == 2
-    assert says in " ".join(capsys.readouterr().err.split())
+    assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_values_that_no_message_has_are_counted_and_nothing_else(

@@ -18,14 +18,14 @@ Spoil: TypeAlias = Callable[[Callable[[list[Line]], None]], Path]
 BALANCES, ORDER = "RetailAccountAPI.GetBalances", "RetailOrdersAPI.GetOrder"
 
 
-def renamed(found: list[Line]) -> None:
-    order = called(found, "/v1/order/", 200)["answer"]["body"]["order"]
+def renamed(result: list[Line]) -> None:
+    order = called(result, "/v1/order/", 200)["answer"]["body"]["order"]
     order["averagePx"] = order.pop("avgPx")
 
 
-def both(found: list[Line]) -> None:
-    renamed(found)
-    put(called(found, "/v1/account/balances"), "answer.body.balances[0].currency", 7)
+def both(result: list[Line]) -> None:
+    renamed(result)
+    put(called(result, "/v1/account/balances"), "answer.body.balances[0].currency", 7)
 
 
 @pytest.fixture
@@ -55,46 +55,48 @@ def test_what_was_accepted_does_not_ring_and_what_was_not_does(
     spoil: Spoil, compare: Compare, accepted: Callable[..., Path]
 ) -> None:
     file = spoil(both)
-    code, found = compare(file, "--accepted", str(accepted(*RENAMED)))
-    drift = found["drift"]
+    code, result = compare(file, "--accepted", str(accepted(*RENAMED)))
+    drift = result["drift"]
     assert (code, drift["rings"]) == (1, True)
     assert places(drift["open"]) == {(BALANCES, "currency")}
     assert places(drift["accepted"]) == {(ORDER, "averagePx"), (ORDER, "avgPx")}
     assert {row["reason"] for row in drift["accepted"]} == {"known since May"}
 
     everything = accepted(*RENAMED, entry(BALANCES, "answer.body.balances[].currency"))
-    code, found = compare(file, "--accepted", str(everything))
-    assert (code, found["drift"]["rings"], found["drift"]["open"]) == (0, False, [])
+    code, result = compare(file, "--accepted", str(everything))
+    assert (code, result["drift"]["rings"], result["drift"]["open"]) == (0, False, [])
 
 
 @pytest.mark.parametrize("kind", ["missing name", "unknown name"])
 def test_an_entry_with_a_kind_accepts_no_other(
     spoil: Spoil, compare: Compare, accepted: Callable[..., Path], kind: str
 ) -> None:
-    one = entry("*", "answer.body.order.*", kind=kind)
-    _, found = compare(spoil(renamed), "--accepted", str(accepted(one)))
-    assert {row["kind"] for row in found["drift"]["accepted"]} == {kind}
-    assert len(found["drift"]["open"]) == 1
+    item = entry("*", "answer.body.order.*", kind=kind)
+    _, result = compare(spoil(renamed), "--accepted", str(accepted(item)))
+    assert {row["kind"] for row in result["drift"]["accepted"]} == {kind}
+    assert len(result["drift"]["open"]) == 1
 
 
 def test_an_entry_that_nothing_needs_is_named(
     session: Path, compare: Compare, accepted: Callable[..., Path]
 ) -> None:
-    code, found = compare(session, "--accepted", str(accepted(*RENAMED)))
+    code, result = compare(session, "--accepted", str(accepted(*RENAMED)))
     assert code == 0
-    assert [one["where"] for one in found["drift"]["not_needed"]] == [e["where"] for e in RENAMED]
+    assert [item["where"] for item in result["drift"]["not_needed"]] == [
+        e["where"] for e in RENAMED
+    ]
 
 
 def test_positions_in_lists_stand_for_each_other(
     session: Path, spoil: Spoil, compare: Compare, accepted: Callable[..., Path]
 ) -> None:
-    def each(found: list[Line]) -> None:
-        for market in called(found, "/v1/markets", 200)["answer"]["body"]["markets"]:
+    def each(answer: list[Line]) -> None:
+        for market in called(answer, "/v1/markets", 200)["answer"]["body"]["markets"]:
             market["extra"] = 1
 
-    one = entry("GatewayMarketsAPI.ListMarkets", "answer.body.markets[].extra")
-    code, found = compare(spoil(each), "--accepted", str(accepted(one)))
-    assert (code, found["drift"]["accepted"][0]["count"]) == (0, 3)
+    item = entry("GatewayMarketsAPI.ListMarkets", "answer.body.markets[].extra")
+    code, result = compare(spoil(each), "--accepted", str(accepted(item)))
+    assert (code, result["drift"]["accepted"][0]["count"]) == (0, 3)
 
 
 def test_only_what_is_new_since_the_last_time_is_called_new(
@@ -103,15 +105,15 @@ def test_only_what_is_new_since_the_last_time_is_called_new(
     last = tmp_path / "last.json"
     assert main(["compare", str(spoil(renamed)), "--json", str(last)]) == 1
     capsys.readouterr()
-    code, found = compare(spoil(both), "--against", str(last))
+    code, result = compare(spoil(both), "--against", str(last))
     assert code == 1
-    assert {row["operation"]: row["new"] for row in found["drift"]["open"]} == {
+    assert {row["operation"]: row["new"] for row in result["drift"]["open"]} == {
         ORDER: False,
         BALANCES: True,
     }
-    told = capsys.readouterr().out
-    assert "3 places in 2 operations, 1 of them new" in told
-    assert told.index(BALANCES) < told.index(ORDER)  # what is new stands first
+    reported = capsys.readouterr().out
+    assert "3 places in 2 operations, 1 of them new" in reported
+    assert reported.index(BALANCES) < reported.index(ORDER)  # what is new stands first
 
 
 def test_what_is_gone_and_what_was_not_called_any_more_is_told(
@@ -120,17 +122,17 @@ def test_what_is_gone_and_what_was_not_called_any_more_is_told(
     last = tmp_path / "last.json"
     main(["compare", str(spoil(renamed)), "--json", str(last)])
 
-    def without_balances(found: list[Line]) -> None:
+    def without_balances(answer: list[Line]) -> None:
         path = "/v1/account/balances"
-        found[:] = [line for line in found if line.get("request", {}).get("path") != path]
+        answer[:] = [line for line in answer if line.get("request", {}).get("path") != path]
 
-    code, found = compare(spoil(without_balances), "--against", str(last))
+    code, result = compare(spoil(without_balances), "--against", str(last))
     assert code == 0
-    assert {row["where"] for row in found["drift"]["gone"]} == {
+    assert {row["where"] for row in result["drift"]["gone"]} == {
         "answer.body.order.avgPx",
         "answer.body.order.averagePx",
     }
-    assert found["drift"]["not_seen_any_more"] == [BALANCES]
+    assert result["drift"]["not_seen_any_more"] == [BALANCES]
 
 
 def test_one_file_may_be_last_time_and_this_time(session: Path, tmp_path: Path) -> None:
@@ -143,10 +145,10 @@ def test_one_file_may_be_last_time_and_this_time(session: Path, tmp_path: Path) 
 def test_an_alarm_that_compared_nothing_rings(
     spoil: Spoil, compare: Compare, accepted: Callable[..., Path], tmp_path: Path
 ) -> None:
-    silent = spoil(lambda found: found.__delitem__(slice(1, None)))
+    silent = spoil(lambda answer: answer.__delitem__(slice(1, None)))
     junit = tmp_path / "drift.xml"
-    code, found = compare(silent, "--accepted", str(accepted()), "--junit", str(junit))
-    assert (code, found["drift"]["rings"], found["drift"]["open"]) == (1, True, [])
+    code, result = compare(silent, "--accepted", str(accepted()), "--junit", str(junit))
+    assert (code, result["drift"]["rings"], result["drift"]["open"]) == (1, True, [])
     (case,) = ElementTree.parse(junit).iter("testcase")
     assert case.find("failure") is not None
 
@@ -156,15 +158,15 @@ def test_junit_has_a_case_for_each_operation_that_was_seen(
 ) -> None:
     junit = tmp_path / "drift.xml"
     options = "--accepted", str(accepted(*RENAMED)), "--junit", str(junit)
-    _, found = compare(spoil(both), *options)
+    _, result = compare(spoil(both), *options)
     cases = {case.get("name"): case for case in ElementTree.parse(junit).iter("testcase")}
-    assert set(cases) == set(found["operations"])
+    assert set(cases) == set(result["operations"])
     failed = {name for name, case in cases.items() if case.find("failure") is not None}
     assert failed == {BALANCES}
     assert "known since May" in (cases[ORDER].findtext("system-out") or "")
     skipped = {name for name, case in cases.items() if case.find("skipped") is not None}
     unknown = {
-        name for name, one in found["operations"].items() if one["seen"] == one["no_evidence"]
+        name for name, item in result["operations"].items() if item["seen"] == item["no_evidence"]
     }
     assert skipped == unknown
 

@@ -68,25 +68,25 @@ def polled(clients: Clients) -> None:
 
 @pytest.mark.soak
 def test_planted_values_are_named_and_nothing_else(inferred: Inferred) -> None:
-    found = inferred(DOZEN, few_reads, fresh.PARTS["enter"], trades, polled)
-    assert named(found) == DOZEN.keys()
-    for name, row in (found["assumptions"] | found["quirks"]).items():
+    result = inferred(DOZEN, few_reads, fresh.PARTS["enter"], trades, polled)
+    assert named(result) == DOZEN.keys()
+    for name, row in (result["assumptions"] | result["quirks"]).items():
         if name in DOZEN:
             assert str(row["consistent"][0]).lower() == DOZEN[name], (name, row)
             assert row["evidence"], name
-    assert found["unexplained"] == []
+    assert result["unexplained"] == []
 
 
 @pytest.mark.long
 def test_a_recording_of_ourselves_refutes_nothing(tmp_path: Path, infer: Infer, capsys) -> None:
     parts = [fresh.PARTS[name] for name in ("read", "report")]
     file = planted(tmp_path, "self", {}, seed=11, parts=parts)
-    code, found = infer(file)
+    code, result = infer(file)
     assert code == 0, capsys.readouterr().out
-    assert named(found) == set()
-    assert found["unexplained"] == []
-    assert found["scenario_lines"] == ""
-    assert named(found, "confirmed")
+    assert named(result) == set()
+    assert result["unexplained"] == []
+    assert result["scenario_lines"] == ""
+    assert named(result, "confirmed")
 
 
 def polls(clients: Clients) -> None:
@@ -100,11 +100,11 @@ def polls(clients: Clients) -> None:
 
 @pytest.mark.soak
 def test_a_span_is_found_within_what_the_session_shows(inferred: Inferred) -> None:
-    found = inferred({"clearing.delay": "1m"}, polls)
-    one = found["assumptions"]["clearing.delay"]
-    assert (one["verdict"], one["consistent"][0]) == ("refuted", "1m")
-    assert one["between"][0] != one["between"][1]
-    assert named(found) == {"clearing.delay"}
+    result = inferred({"clearing.delay": "1m"}, polls)
+    clearing_delay = result["assumptions"]["clearing.delay"]
+    assert (clearing_delay["verdict"], clearing_delay["consistent"][0]) == ("refuted", "1m")
+    assert clearing_delay["between"][0] != clearing_delay["between"][1]
+    assert named(result) == {"clearing.delay"}
 
 
 def searches(count: int) -> Callable[[Clients], None]:
@@ -132,16 +132,16 @@ def test_odds_are_counted(
     odds: str, count: int, verdict: set[str], tmp_path: Path, inferred: Inferred
 ) -> None:
     """Ours are 2/3. From three samples nothing is confirmed."""
-    found = inferred({"unfiltered_search_times_out": odds}, searches(count))
+    result = inferred({"unfiltered_search_times_out": odds}, searches(count))
     recorded = lines(tmp_path / "variant.ndjson")
     occurred = sum(row.get("answer", {}).get("status") == 504 for row in recorded)
-    one = found["quirks"]["unfiltered_search_times_out"]
-    assert (one["occurred"], one["of"]) == (occurred, count)
+    quirks = result["quirks"]["unfiltered_search_times_out"]
+    assert (quirks["occurred"], quirks["of"]) == (occurred, count)
     allowed = Count(occurred, count).allows(Chance(2, 3))
-    assert one["verdict"] in (verdict if not allowed else {"undecided"})
-    low, high = one["between"]
+    assert quirks["verdict"] in (verdict if not allowed else {"undecided"})
+    low, high = quirks["between"]
     assert low <= occurred / count <= high
-    assert found["unexplained"] == []
+    assert result["unexplained"] == []
 
 
 @given(struck=st.integers(0, 20), more=st.integers(0, 20))
@@ -168,12 +168,12 @@ def sessions(clients: Clients) -> None:
 @pytest.mark.soak
 def test_an_assumption_that_only_another_shows_is_found(inferred: Inferred) -> None:
     values = {"orders.session_id": "cancel_on_end", "orders.session_cancel_after": "12s"}
-    found = inferred(values, sessions)
-    assert named(found) == values.keys()
-    assert found["assumptions"]["orders.session_id"]["consistent"] == ["cancel_on_end"]
-    after = found["assumptions"]["orders.session_cancel_after"]
+    result = inferred(values, sessions)
+    assert named(result) == values.keys()
+    assert result["assumptions"]["orders.session_id"]["consistent"] == ["cancel_on_end"]
+    after = result["assumptions"]["orders.session_cancel_after"]
     assert "12s" in after["consistent"], after["between"]
-    assert found["unexplained"] == []
+    assert result["unexplained"] == []
 
 
 def trades(clients: Clients) -> None:
@@ -195,11 +195,11 @@ def test_what_no_value_explains_is_listed_and_nobody_is_named(
     with edited(file) as rows:
         row = called(rows, "/v1/report/orders/search")
         put(row, "answer.body.order[0].symbol", "another-market")
-    code, found = infer(file)
+    code, result = infer(file)
     assert code == 1
-    assert named(found) == set()
-    ((one),) = found["unexplained"]
-    assert (one["n"], one["where"]) == (row["n"], "answer.body.order[0].symbol")
+    assert named(result) == set()
+    ((item),) = result["unexplained"]
+    assert (item["n"], item["where"]) == (row["n"], "answer.body.order[0].symbol")
     assert "not explained by any value" in capsys.readouterr().out
 
 
@@ -208,9 +208,9 @@ def test_the_scenario_lines_answer_like_the_recording(tmp_path: Path, infer: Inf
     settings = {"assumptions": {"fees.taker_theta": "425", "ledger.commission": "separate"}}
     file = planted(tmp_path, "fees", settings, parts=(trades,))
     written = tmp_path / "like.yaml"
-    code, found = infer(file, "--write", str(written))
+    code, result = infer(file, "--write", str(written))
     assert code == 1
-    assert found["assumptions"]["fees.taker_theta"]["consistent"][0] == 425
+    assert result["assumptions"]["fees.taker_theta"]["consistent"][0] == 425
     assert "fees.taker_theta: 425" in written.read_text()
     assert main(["compare", str(file), "--scenario", str(written)]) == 0
     assert infer(file, scenario=str(written))[0] == 0
@@ -229,9 +229,9 @@ def test_what_is_known_when_it_is_interrupted_is_told(
         return trial_of(session, *rest, **more)
 
     monkeypatch.setattr(TrialSession, "trial_of", interrupted)
-    code, found = infer(file)
-    assert (code, found["complete"], found["interrupted"]) == (130, False, True)
-    assert named(found, "undecided")
+    code, result = infer(file)
+    assert (code, result["complete"], result["interrupted"]) == (130, False, True)
+    assert named(result, "undecided")
     assert "interrupted" in capsys.readouterr().out
 
 
@@ -239,16 +239,16 @@ def test_what_is_known_when_it_is_interrupted_is_told(
 def test_what_no_recording_can_show_is_told_with_the_reason(
     tmp_path: Path, infer: Infer, capsys
 ) -> None:
-    _, found = infer(planted(tmp_path, "none", {}, parts=(few_reads,)))
-    told = found["assumptions"] | found["quirks"]
-    hidden = {name for name, one in told.items() if "why" in one}
+    _, result = infer(planted(tmp_path, "none", {}, parts=(few_reads,)))
+    assumptions = result["assumptions"] | result["quirks"]
+    hidden = {name for name, item in assumptions.items() if "why" in item}
     assert {"auth.client_clock", "webhook.timeout", "webhook_duplicates"} <= hidden
-    assert all(told[name]["verdict"] == "not observed" for name in hidden)
-    assert "signed anew" in told["auth.client_clock"]["why"]
-    assert "why" not in told["clearing.delay"]  # another session would show it
+    assert all(assumptions[name]["verdict"] == "not observed" for name in hidden)
+    assert "signed anew" in assumptions["auth.client_clock"]["why"]
+    assert "why" not in assumptions["clearing.delay"]  # another session would show it
     text = " ".join(capsys.readouterr().out.split())
     assert "cannot be seen in any recording" in text
-    assert told["webhook.timeout"]["why"] in text
+    assert assumptions["webhook.timeout"]["why"] in text
 
 
 def test_a_scenario_is_needed(tmp_path: Path, capsys) -> None:
@@ -275,11 +275,18 @@ def test_sockets_of_a_key_are_counted(inferred: Inferred) -> None:
         for socket in opened:
             socket.close()
 
-    one = inferred({}, opened_thrice)["assumptions"]["retail.sockets_per_key"]
-    assert (one["verdict"], one["consistent"][0], one["between"]) == ("undecided", 0, [3, None])
-    found = inferred({"retail.sockets_per_key": "2"}, act, name="limited")
-    one = found["assumptions"]["retail.sockets_per_key"]
-    assert (one["verdict"], one["consistent"]) == ("refuted", [2])
+    retail_sockets_per_key = inferred({}, opened_thrice)["assumptions"]["retail.sockets_per_key"]
+    assert (
+        retail_sockets_per_key["verdict"],
+        retail_sockets_per_key["consistent"][0],
+        retail_sockets_per_key["between"],
+    ) == ("undecided", 0, [3, None])
+    result = inferred({"retail.sockets_per_key": "2"}, act, name="limited")
+    retail_sockets_per_key = result["assumptions"]["retail.sockets_per_key"]
+    assert (retail_sockets_per_key["verdict"], retail_sockets_per_key["consistent"]) == (
+        "refuted",
+        [2],
+    )
 
 
 def tokens(*lives: int) -> Callable[[Clients], None]:
@@ -301,21 +308,21 @@ def test_two_names_that_explain_the_same_are_both_named_and_neither_is_refuted(
     settings = {"assumptions": {"participant_token.life_max": "90s"}}
     file = planted(tmp_path, "ends", settings, parts=(tokens(60),))
     written = tmp_path / "like.yaml"
-    code, found = infer(file, "--write", str(written))
-    assert (code, named(found)) == (1, set())
-    one = found["assumptions"]["participant_token.life"]
-    assert one["verdict"] == "undecided"
-    assert {"3m", "1m30s"} <= set(one["consistent"])
-    assert one["or"].keys() == {"participant_token.life_max"}
+    code, result = infer(file, "--write", str(written))
+    assert (code, named(result)) == (1, set())
+    participant_token_life = result["assumptions"]["participant_token.life"]
+    assert participant_token_life["verdict"] == "undecided"
+    assert {"3m", "1m30s"} <= set(participant_token_life["consistent"])
+    assert participant_token_life["or"].keys() == {"participant_token.life_max"}
     assert "or participant_token.life_max: 1m30s" in " ".join(capsys.readouterr().out.split())
     assert main(["compare", str(file), "--scenario", str(written)]) == 0
 
 
 @pytest.mark.soak
 def test_a_session_that_tells_two_names_apart_refutes_the_right_one(inferred: Inferred) -> None:
-    found = inferred({"participant_token.life_max": "90s"}, tokens(60, 600))
-    assert named(found) == {"participant_token.life_max"}
-    assert "1m30s" in found["assumptions"]["participant_token.life_max"]["consistent"]
+    result = inferred({"participant_token.life_max": "90s"}, tokens(60, 600))
+    assert named(result) == {"participant_token.life_max"}
+    assert "1m30s" in result["assumptions"]["participant_token.life_max"]["consistent"]
 
 
 @pytest.mark.soak
@@ -327,9 +334,9 @@ def test_no_heartbeat_in_a_short_session_may_be_a_long_wait(inferred: Inferred) 
             clients.buyer.get("/v1/trading/orders/open")
         stream.close()
 
-    one = inferred({"stream.heartbeat": "4m"}, act)["assumptions"]["stream.heartbeat"]
-    assert (one["verdict"], one["between"][1]) == ("refuted", None)
-    assert {"5m", "0s"} <= set(one["consistent"])
+    stream_heartbeat = inferred({"stream.heartbeat": "4m"}, act)["assumptions"]["stream.heartbeat"]
+    assert (stream_heartbeat["verdict"], stream_heartbeat["between"][1]) == ("refuted", None)
+    assert {"5m", "0s"} <= set(stream_heartbeat["consistent"])
 
 
 def cleared(*waits: str) -> Callable[[Clients], None]:
@@ -347,22 +354,25 @@ def cleared(*waits: str) -> Callable[[Clients], None]:
 @pytest.mark.long
 def test_a_short_span_is_not_taken_for_none(inferred: Inferred) -> None:
     """What is looked at ten seconds later cannot tell two seconds from none."""
-    found = inferred({"clearing.delay": "2s"}, cleared("0s", "10s"))
-    one = found["assumptions"]["clearing.delay"]
-    assert one["verdict"] == "refuted"
-    assert {"0s", "2s"} <= set(one["consistent"])
-    assert one["between"][0] == "0s"
-    assert named(found) == {"clearing.delay"}
+    result = inferred({"clearing.delay": "2s"}, cleared("0s", "10s"))
+    clearing_delay = result["assumptions"]["clearing.delay"]
+    assert clearing_delay["verdict"] == "refuted"
+    assert {"0s", "2s"} <= set(clearing_delay["consistent"])
+    assert clearing_delay["between"][0] == "0s"
+    assert named(result) == {"clearing.delay"}
 
 
 @pytest.mark.soak
 def test_a_quirk_and_an_assumption_that_explain_the_same_are_both_named(inferred: Inferred) -> None:
     """A trade that is cleared at the first look: at once, or its fields were never cleared."""
-    found = inferred({"clearing.delay": "2s"}, cleared("10s"))
-    one = found["quirks"]["cleared_fields_lag"]
-    assert (one["verdict"], list(one["or"])) == ("undecided", ["clearing.delay"])
-    assert {"never", "always"} <= set(one["consistent"])
-    assert named(found) == set()
+    result = inferred({"clearing.delay": "2s"}, cleared("10s"))
+    cleared_fields_lag = result["quirks"]["cleared_fields_lag"]
+    assert (cleared_fields_lag["verdict"], list(cleared_fields_lag["or"])) == (
+        "undecided",
+        ["clearing.delay"],
+    )
+    assert {"never", "always"} <= set(cleared_fields_lag["consistent"])
+    assert named(result) == set()
 
 
 def two_streams(clients: Clients) -> None:
@@ -379,24 +389,24 @@ def test_a_value_that_fits_only_together_with_a_quirk_leaves_both_undecided(
 ) -> None:
     """The first stream goes on: the second does not take its session, or no stream ever does."""
     values = {"stream.revocation_scope": "identity", "session_revocation": "never"}
-    found = inferred(values, two_streams)
-    scope = found["assumptions"]["stream.revocation_scope"]
+    result = inferred(values, two_streams)
+    scope = result["assumptions"]["stream.revocation_scope"]
     assert (scope["verdict"], scope["consistent"]) == ("undecided", ["rpc", "identity"])
     assert scope["only_with"] == {"identity": {"session_revocation": "never"}}
-    quirk = found["quirks"]["session_revocation"]
+    quirk = result["quirks"]["session_revocation"]
     assert (quirk["verdict"], quirk["consistent"]) == ("undecided", ["always", "never"])
     text = " ".join(capsys.readouterr().out.split())
     assert "rpc, identity; identity only with session_revocation: never" in text
-    assert named(found) == set()
+    assert named(result) == set()
 
 
 @pytest.mark.long
 def test_a_value_that_fits_without_a_quirk_too_is_confirmed(inferred: Inferred) -> None:
     """The second stream ends the first, as with our values."""
-    found = inferred({"stream.revocation_scope": "identity"}, two_streams)
-    scope = found["assumptions"]["stream.revocation_scope"]
+    result = inferred({"stream.revocation_scope": "identity"}, two_streams)
+    scope = result["assumptions"]["stream.revocation_scope"]
     assert (scope["verdict"], scope["consistent"]) == ("refuted", ["identity"])
-    assert named(found) == {"stream.revocation_scope"}
+    assert named(result) == {"stream.revocation_scope"}
 
 
 @pytest.mark.soak
@@ -405,10 +415,10 @@ def test_heartbeats_are_not_taken_for_frames_that_come_twice(inferred: Inferred)
         fresh.sockets(fresh.Fresh(clients, Random(32)))
 
     values = {"stream.heartbeat": "2s", "retail.debounce": "90s"}
-    found = inferred(values, act, seed=82)
-    assert named(found) == values.keys()
-    assert "2s" in found["assumptions"]["stream.heartbeat"]["consistent"]
-    assert found["unexplained"] == []
+    result = inferred(values, act, seed=82)
+    assert named(result) == values.keys()
+    assert "2s" in result["assumptions"]["stream.heartbeat"]["consistent"]
+    assert result["unexplained"] == []
 
 
 # Names that the acts of a short session show, with values that are not ours.

@@ -59,8 +59,8 @@ def test_the_name_that_explains_everything_is_named(
     name: str, value: str, other: str, tmp_path: Path, infer: Infer
 ) -> None:
     file = settled(tmp_path / "s.ndjson", world(tmp_path, "variant", {name: value}))
-    _, found = infer(file, scenario=world(tmp_path, "ours", {}))
-    assert found["assumptions"][name]["verdict"] == "refuted"
-    assert value in found["assumptions"][name]["consistent"]
-    assert found["assumptions"][other]["verdict"] != "refuted"
-    assert found["lines"]["unexplained"] == 0
+    _, result = infer(file, scenario=world(tmp_path, "ours", {}))
+    assert result["assumptions"][name]["verdict"] == "refuted"
+    assert value in result["assumptions"][name]["consistent"]
+    assert result["assumptions"][other]["verdict"] != "refuted"
+    assert result["lines"]["unexplained"] == 0

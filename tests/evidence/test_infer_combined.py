@@ -112,8 +112,8 @@ def test_two_changes_of_which_neither_explains_anything_alone(inferred: Inferred
         clients.retail.get("/v1/orders/open")
 
     values = {"retail.synchronous_until": "done", "retail.block_time": "4m"}
-    found = inferred(values, act)
-    assert named(found) == values.keys()
-    low, high = found["assumptions"]["retail.block_time"]["between"]
+    result = inferred(values, act)
+    assert named(result) == values.keys()
+    low, high = result["assumptions"]["retail.block_time"]["between"]
     assert (low, high) == ("30.4s", None)
-    assert found["unexplained"] == []
+    assert result["unexplained"] == []

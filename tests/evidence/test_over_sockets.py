@@ -19,6 +19,6 @@ def test_nothing_differs(number: int, tmp_path: Path, compare: Compare) -> None:
     file = planted_over_sockets(tmp_path, "served", {}, seed=number, parts=parts)
     for seed in (number, number + 900):
         options = ("--scenario", str(tmp_path / "small.yaml"), "--seed", str(seed))
-        code, found = compare(file, *options)
-        assert (code, differences(found)) == (0, [])
-    assert found["totals"]["agree"] > 100
+        code, result = compare(file, *options)
+        assert (code, differences(result)) == (0, [])
+    assert result["totals"]["agree"] > 100

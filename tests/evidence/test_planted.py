@@ -43,14 +43,14 @@ class Planted(NamedTuple):
     lines: list[int]
 
 
-def two(one: dict[str, Any], other: dict[str, Any]) -> Tell:
+def two(item: dict[str, Any], other: dict[str, Any]) -> Tell:
     """Two searches of executions."""
-    return lambda story: [story.reports(one), story.reports(other)]
+    return lambda story: [story.reports(item), story.reports(other)]
 
 
 def lists(*orders: dict[str, Any]) -> Tell:
     """Return a list of open orders for each order."""
-    return lambda story: [story.open_orders(one) for one in orders]
+    return lambda story: [story.open_orders(order) for order in orders]
 
 
 def copied(*executions: dict[str, Any], later: dict[str, Any]) -> Tell:
@@ -58,8 +58,8 @@ def copied(*executions: dict[str, Any], later: dict[str, Any]) -> Tell:
 
     def tell(story: Story) -> None:
         stream = story.stream(DROP_COPY)
-        for one in executions:
-            story.frame(stream, {"executions": [one]})
+        for report in executions:
+            story.frame(stream, {"executions": [report]})
         story.reports(later)
 
     return tell
@@ -74,8 +74,8 @@ def resumed(*after: dict[str, Any], doubled: bool = False) -> Tell:
         first = story.stream(DROP_COPY)
         for _ in range(1 + doubled):
             story.frame(first, {"resumeToken": "T1", "executions": [execution("E1", second=1)]})
-        told = [fill("E2", 3, 3, 2), fill("E3", 5, 2, 3)]
-        story.frame(first, {"resumeToken": "T2", "executions": told})
+        reported = [fill("E2", 3, 3, 2), fill("E3", 5, 2, 3)]
+        story.frame(first, {"resumeToken": "T2", "executions": reported})
         story.frame(story.stream(DROP_COPY, {"resumeToken": "T1"}), {"executions": list(after)})
 
     return tell
@@ -86,20 +86,20 @@ def framed(*books: dict[str, Any], read: dict[str, Any] | None = None) -> Tell:
 
     def tell(story: Story) -> None:
         stream = story.stream(BOOKS, {"symbols": [SYMBOL]})
-        for number, one in enumerate(books):
+        for number, item in enumerate(books):
             if read is not None and number == len(books) - 1:
                 story.get(f"/v1/orderbook/{SYMBOL}", read)
-            story.frame(stream, {"update": one})
+            story.frame(stream, {"update": item})
 
     return tell
 
 
-def resting(shown: int) -> Tell:
+def resting(displayed: int) -> Tell:
     """An order that rests for four seconds, and a book read meanwhile."""
 
     def tell(story: Story) -> None:
         story.open_orders(order(second=1))
-        story.get(f"/v1/orderbook/{SYMBOL}", book([(50, shown), (49, 5)], second=3))
+        story.get(f"/v1/orderbook/{SYMBOL}", book([(50, displayed), (49, 5)], second=3))
         story.second = 9
         story.open_orders(order(second=1))
 
@@ -131,10 +131,10 @@ def grown(bought: int) -> Tell:
     return tell
 
 
-def entries(*found: Any, **asked: Any) -> Tell:
+def entries(*result: Any, **asked: Any) -> Tell:
     """One page of the balance ledger."""
     path, query = "/v1/funding/balance-ledger", urlencode(asked)
-    return lambda story: story.get(path, {"entries": list(found)}, query=query)
+    return lambda story: story.get(path, {"entries": list(result)}, query=query)
 
 
 def keys(after: str, *, named: bool = True) -> Tell:
@@ -216,7 +216,7 @@ def keyed(*ids: str) -> Tell:
     rpc = "/exchange.cashmovement.v1.CashMovementService/CreateCashMovement"
     asked = {"idempotencyKey": "K1", "transfer": {"amount": "5.00"}}
     return lambda story: [
-        story.call(rpc, asked, {"cashMovement": {"workflowId": one}}) for one in ids
+        story.call(rpc, asked, {"cashMovement": {"workflowId": item}}) for item in ids
     ]
 
 
@@ -389,14 +389,14 @@ def test_what_is_planted_is_found_at_its_lines_and_its_twin_is_not(
     planted.fine(fine)
     planted.wrong(wrong)
     code, checks = judged(fine.write(tmp_path / "fine.ndjson"), tmp_path)
-    told = {name: check["contradictions"] for name, check in checks.items()}
-    assert (code, [one for one in told.values() if one]) == (0, [])
+    reported = {name: check["contradictions"] for name, check in checks.items()}
+    assert (code, [item for item in reported.values() if item]) == (0, [])
     assert checks[planted.check]["applied"] or not planted.fine
     code, checks = judged(wrong.write(tmp_path / "wrong.ndjson"), tmp_path)
-    found = checks[planted.check]["contradictions"]
+    contradictions = checks[planted.check]["contradictions"]
     assert code == 1
-    assert [one["evidence"] for one in found] == [planted.lines]
-    assert all(1 <= len(one["evidence"]) <= 5 and one["says"] for one in found)
+    assert [item["evidence"] for item in contradictions] == [planted.lines]
+    assert all(1 <= len(item["evidence"]) <= 5 and item["says"] for item in contradictions)
 
 
 def test_amounts_keep_their_decimals() -> None:

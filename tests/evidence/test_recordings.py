@@ -64,8 +64,8 @@ def told_everywhere(file: Path, scenario: str) -> Path:
     )
     for name, request in reads:
         clients.rpc.call(name, request)
-    for what in ("executions", "orders", "trades"):
-        clients.buyer.post(f"/v1/report/{what}/search", json={"symbol": symbol})
+    for kind in ("executions", "orders", "trades"):
+        clients.buyer.post(f"/v1/report/{kind}/search", json={"symbol": symbol})
     clients.buyer.get(f"/v1/orderbook/{symbol}")
     clients.buyer.get("/v1/positions", params={"name": account})
     return file
@@ -82,9 +82,9 @@ def verdict(witness: Witness) -> dict[str, list[str]]:
     """Return the findings of each check that has some."""
     checks = witness.checks.items()
     return {
-        name: [one.sentence for one in found.contradictions]
-        for name, found in checks
-        if found.contradictions
+        name: [contradiction.sentence for contradiction in result.contradictions]
+        for name, result in checks
+        if result.contradictions
     }
 
 
@@ -107,17 +107,17 @@ def test_surfaces_that_spell_and_leave_out_differently_tell_one_history(recorded
 def test_a_lie_on_one_surface_is_found_beside_the_others(
     recorded: Path, tmp_path: Path, rpc: str, entries: str, field: str, check: str
 ) -> None:
-    found = lines(recorded)
-    [line, *_] = [one for one in found if rpc in one.get("request", {}).get("path", "")]
+    result = lines(recorded)
+    [line, *_] = [item for item in result if rpc in item.get("request", {}).get("path", "")]
     lie(line["answer"]["body"][entries], field)
     contradictions = (
-        witness_file(write(tmp_path / "lie.ndjson", found)).checks[check].contradictions
+        witness_file(write(tmp_path / "lie.ndjson", result)).checks[check].contradictions
     )
     assert contradictions
-    assert any(line["n"] in one.evidence for one in contradictions)
+    assert any(line["n"] in contradiction.evidence for contradiction in contradictions)
 
 
 def lie(entries: list[dict[str, Any]], field: str) -> None:
     """Change a field in the last entry that has it."""
-    entry = [one for one in entries if field in one][-1]
+    entry = [item for item in entries if field in item][-1]
     entry[field] = "LEDGER_ENTRY_TYPE_CORRECTION" if field == "entryType" else "7"

@@ -49,15 +49,15 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attributes}
+        argument = {name: value or "" for name, value in attributes}
         if tag == "tr":
             self.rows.append({})
-        self._label = given.get("data-label", self._label)
-        if "id" in given:
-            self.anchors.add(given["id"])
-        if tag == "a" and "href" in given:
-            self.links.add(given["href"])
-        if tag in ("script", "img", "link", "iframe") or "src" in given:
+        self._label = argument.get("data-label", self._label)
+        if "id" in argument:
+            self.anchors.add(argument["id"])
+        if tag == "a" and "href" in argument:
+            self.links.add(argument["href"])
+        if tag in ("script", "img", "link", "iframe") or "src" in argument:
             self.fetched.append(tag)
 
     def handle_data(self, data: str) -> None:
@@ -76,12 +76,14 @@ class Page(HTMLParser):
 @pytest.mark.long
 def test_what_nobody_has_seen_is_no_evidence_however_well_it_is_tested(fidelity: Fidelity) -> None:
     card = fidelity()
-    named = {name for one in observations.catalogue().values() for name in one.operations}
-    for name, one in card["operations"].items():
-        assert bool(one["evidence"]) is (name in named), name
+    named = {
+        name for observation in observations.catalogue().values() for name in observation.operations
+    }
+    for name, item in card["operations"].items():
+        assert bool(item["evidence"]) is (name in named), name
     totals = card["totals"]
     assert sorted(totals["operations_without_evidence"]) == sorted(
-        {one.name for one in load_contract().operations} - named
+        {operation.name for operation in load_contract().operations} - named
     )
     counted = totals["operations"]
     assert counted["recorded"] == 0 and counted["none"] == counted["all"] - len(named)
@@ -113,9 +115,9 @@ def test_what_we_do_not_do_is_told_in_both_readings(fidelity: Fidelity) -> None:
 
 
 def test_observations_name_operations_of_the_contract_and_tests_name_observations() -> None:
-    known = {one.name for one in load_contract().operations}
-    for one in observations.catalogue().values():
-        assert set(one.operations) <= known, one.name
+    names = {operation.name for operation in load_contract().operations}
+    for observation in observations.catalogue().values():
+        assert set(observation.operations) <= names, observation.name
     assert set(spec_coverage.load("observed")[1]) <= set(observations.catalogue())
 
 
@@ -128,40 +130,40 @@ def test_a_recording_counts_as_the_comparison_does_in_both_readings(
 ) -> None:
     card = fidelity(session, *options)["operations"]
     for reading in READINGS:
-        _, found = compare(session, *options, "--reading", reading)
-        for name, one in found["operations"].items():
+        _, result = compare(session, *options, "--reading", reading)
+        for name, item in result["operations"].items():
             if name in card:
-                counts = {key: one[key] for key in ("seen", "agree", "differ", "no_evidence")}
+                counts = {key: item[key] for key in ("seen", "agree", "differ", "no_evidence")}
                 assert card[name]["recorded"][reading] == counts, name
-    seen = {name for name, one in card.items() if one["evidence"] == "recorded"}
-    assert ORDER in seen and NEVER not in seen and len(seen) > 15
+    observed = {name for name, entry in card.items() if entry["evidence"] == "recorded"}
+    assert ORDER in observed and NEVER not in observed and len(observed) > 15
 
 
 def test_two_recordings_are_added_up(session: Path, fidelity: Fidelity) -> None:
     once, twice = fidelity(session), fidelity(session, session)
     assert len(twice["recordings"]) == 2
-    one, two = (card["operations"][ORDER]["recorded"]["documented"] for card in (once, twice))
-    assert two == {name: 2 * count for name, count in one.items()} and one["seen"] > 0
+    item, two = (card["operations"][ORDER]["recorded"]["documented"] for card in (once, twice))
+    assert two == {name: 2 * count for name, count in item.items()} and item["seen"] > 0
     assert once["operations"][ORDER]["fields"] == twice["operations"][ORDER]["fields"]
 
 
 def test_fields_that_no_answer_shows_are_named(
     session: Path, spoil: Callable[[Callable[[list[Line]], None]], Path], fidelity: Fidelity
 ) -> None:
-    def without_price(found: list[Line]) -> None:
-        put(called(found, "/v1/order/", 200), "answer.body.order.avgPx", ABSENT)
+    def without_price(result: list[Line]) -> None:
+        put(called(result, "/v1/order/", 200), "answer.body.order.avgPx", ABSENT)
 
-    whole = fidelity(session)["operations"][ORDER]["fields"]
+    fields = fidelity(session)["operations"][ORDER]["fields"]
     less = fidelity(spoil(without_price))["operations"][ORDER]["fields"]
-    assert less["contract"] == whole["contract"] > whole["seen"] == less["seen"] + 1
-    assert {*less["not_seen"]} - {*whole["not_seen"]} == {"Order.avgPx"}
+    assert less["contract"] == fields["contract"] > fields["seen"] == less["seen"] + 1
+    assert {*less["not_seen"]} - {*fields["not_seen"]} == {"Order.avgPx"}
 
 
 def test_a_difference_stands_on_the_page_with_its_number_in_each_reading(
     spoil: Callable[[Callable[[list[Line]], None]], Path], tmp_path: Path
 ) -> None:
-    def misspell(found: list[Line]) -> None:
-        for market in called(found, "/v1/markets", 200)["answer"]["body"]["markets"]:
+    def misspell(result: list[Line]) -> None:
+        for market in called(result, "/v1/markets", 200)["answer"]["body"]["markets"]:
             market["marketType"] = "futures"
 
     page = tmp_path / "page.html"
@@ -184,18 +186,18 @@ def page(session: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_page_is_one_file_that_fetches_nothing(page: Path) -> None:
-    found = Page(page.read_text())
-    assert found.fetched == [] and found.links
-    assert {link.removeprefix("#") for link in found.links} <= found.anchors
+    result = Page(page.read_text())
+    assert result.fetched == [] and result.links
+    assert {link.removeprefix("#") for link in result.links} <= result.anchors
 
 
 def test_a_row_says_what_is_specified_seen_and_agreed(page: Path) -> None:
-    found = Page(page.read_text())
-    order = found.row("ListPositions")
+    result = Page(page.read_text())
+    order = result.row("ListPositions")
     assert "positions.cash_value, live 2026-08-09" in order["evidence"]
     assert re.search(r"\d+ recorded \(200\), \d+ of \d+ fields", order["evidence"])
     assert all("agrees in" in order[reading] for reading in READINGS)
-    never = found.row("CreateParticipantAPIToken")
+    never = result.row("CreateParticipantAPIToken")
     assert [*never.values()][1:] == ["no statement", "no evidence", "unknown", "unknown"]
 
 
@@ -215,8 +217,8 @@ def test_a_sandbox_on_this_machine_is_no_evidence_of_the_service(
         file = write(tmp_path / "one.ndjson", [header, *rows])
         assert main(["fidelity", str(file), "--out", str(tmp_path / "page.md")]) == 0
         assert ("not evidence of the service" in capsys.readouterr().out) is local
-        told = "nothing here is evidence" in (tmp_path / "page.md").read_text()
-        assert told is local
+        reported = "nothing here is evidence" in (tmp_path / "page.md").read_text()
+        assert reported is local
 
 
 def test_verdicts_of_infer_stand_beside_our_values(
@@ -232,12 +234,12 @@ def test_verdicts_of_infer_stand_beside_our_values(
     card = fidelity(session, "--inferred", inferred, "--out", path)["assumptions"]
     assert card["windows.tie"]["evidence"] == "recorded"
     assert card["orders.parent"]["evidence"] is None
-    told = Page(path.read_text()).row("windows.tie")["evidence"]
-    assert told == "refuted by the recording (2 calls; fits down)"
+    evidence = Page(path.read_text()).row("windows.tie")["evidence"]
+    assert evidence == "refuted by the recording (2 calls; fits down)"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "text"),
     [
         ("SESSION --out page.pdf", "must end in .md or .html"),
         ("--scenario quickstart", "name a FILE"),
@@ -248,10 +250,10 @@ def test_verdicts_of_infer_stand_beside_our_values(
     ],
 )
 def test_mistakes_are_told(
-    session: Path, arguments: str, says: str, capsys: pytest.CaptureFixture[str]
+    session: Path, arguments: str, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["fidelity", *arguments.replace("SESSION", str(session)).split()]) == 2
-    assert says in capsys.readouterr().err
+    assert text in capsys.readouterr().err
 
 
 sys.path.append(str(Path(__file__).parents[1] / "server"))

@@ -47,11 +47,11 @@ def held_line(file: Path) -> Line:
 
 def test_a_held_call_is_sent_when_it_was_sent(tmp_path: Path, compare: Compare) -> None:
     file = planted(tmp_path, "slow", SLOW, parts=(held,))
-    line, order = held_line(file), [one.get("n") for one in lines(file)]
+    line, order = held_line(file), [item.get("n") for item in lines(file)]
     assert line["answer"]["at"] > line["at"]
     assert order.index(line["n"]) > 3  # it was answered after other calls
-    code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
-    assert (code, differences(found)) == (0, [])
+    code, result = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
+    assert (code, differences(result)) == (0, [])
 
 
 @pytest.mark.parametrize("latency", ["0s", "1s", "9s"])
@@ -61,14 +61,14 @@ def test_another_wait_is_a_difference_of_time(
     """An answer that is immediate here may take longer over a network: that is no difference."""
     file = planted(tmp_path, "slow", SLOW, parts=(held,))
     other = variant(tmp_path, {"assumptions": {"engine.latency": latency}})
-    _, found = compare(file, "--scenario", str(other))
-    times = [one for _, one in differences(found) if one["kind"] == "time"]
+    _, result = compare(file, "--scenario", str(other))
+    times = [entry for _, entry in differences(result) if entry["kind"] == "time"]
     if latency == "0s":
         assert times == []
     else:
-        (one,) = times
-        assert (one["n"], one["where"]) == (held_line(file)["n"], "answer.after_s")
-        assert (one["recorded"], one["ours"]) == (4, float(latency.rstrip("s")))
+        (item,) = times
+        assert (item["n"], item["where"]) == (held_line(file)["n"], "answer.after_s")
+        assert (item["recorded"], item["ours"]) == (4, float(latency.rstrip("s")))
 
 
 def without_dates(line: Line) -> None:
@@ -78,17 +78,17 @@ def without_dates(line: Line) -> None:
         line["answer"].get("headers", {}).pop("date", None)
 
 
-@pytest.mark.parametrize("shown", ["now and then", "never"])
+@pytest.mark.parametrize("displayed", ["now and then", "never"])
 def test_the_recorders_clock_stands_in_where_the_service_tells_no_time(
-    shown: str, tmp_path: Path, compare: Compare
+    displayed: str, tmp_path: Path, compare: Compare
 ) -> None:
     file = planted(tmp_path, "slow", SLOW, parts=(held,))
     with edited(file) as written:
         for number, line in enumerate(written):
-            if shown == "never" or number % 4:
+            if displayed == "never" or number % 4:
                 without_dates(line)
-    code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
-    assert (code, differences(found)) == (0, [])
+    code, result = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
+    assert (code, differences(result)) == (0, [])
 
 
 def test_a_clock_that_was_moved_by_hand_is_followed(tmp_path: Path, compare: Compare) -> None:
@@ -105,8 +105,8 @@ def test_a_clock_that_was_moved_by_hand_is_followed(tmp_path: Path, compare: Com
         for number, line in enumerate(written[1:]):
             line["at"] = f"2026-11-01T12:00:00.{number:03}Z"
             line["answer"]["at"] = f"2026-11-01T12:00:00.{number:03}4Z"
-    code, found = compare(file, "--scenario", str(tmp_path / "moved.yaml"))
-    assert (code, differences(found)) == (0, [])
+    code, result = compare(file, "--scenario", str(tmp_path / "moved.yaml"))
+    assert (code, differences(result)) == (0, [])
 
 
 def test_a_held_call_that_stands_twice_is_sent_twice(tmp_path: Path, compare: Compare) -> None:
@@ -114,9 +114,9 @@ def test_a_held_call_that_stands_twice_is_sent_twice(tmp_path: Path, compare: Co
     file = planted(tmp_path, "slow", SLOW, parts=(held,))
     with edited(file) as written:
         written += [called(written, "/v1/orders")] * 2
-    code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
+    code, result = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
     assert code in (0, 1)
-    assert found["operations"]["RetailOrdersAPI.CreateOrder"]["seen"] == 3
+    assert result["operations"]["RetailOrdersAPI.CreateOrder"]["seen"] == 3
 
 
 def by_hand(file: Path) -> Path:
@@ -147,9 +147,9 @@ def test_sessions_in_a_sandbox_whose_clock_is_moved_by_hand(
     file = by_hand(planted(tmp_path, "moved", {}, seed=number, parts=(fresh.drawn(number),)))
     for seed in (number, number + 900):
         options = ("--scenario", str(tmp_path / "moved.yaml"), "--seed", str(seed))
-        code, found = compare(file, *options)
-        assert (code, differences(found)) == (0, [])
-    assert found["totals"]["agree"] > 100
+        code, result = compare(file, *options)
+        assert (code, differences(result)) == (0, [])
+    assert result["totals"]["agree"] > 100
 
 
 @pytest.mark.long
@@ -159,9 +159,9 @@ def test_a_frame_that_is_missing_while_the_clock_is_moved_by_hand_is_found(
     file = by_hand(planted(tmp_path, "moved", {}, seed=702, parts=(fresh.drawn(702),)))
     with edited(file) as written:
         written.remove(frames(written, "tradeTime")[0])
-    code, found = compare(file, "--scenario", str(tmp_path / "moved.yaml"), "--seed", "702")
+    code, result = compare(file, "--scenario", str(tmp_path / "moved.yaml"), "--seed", "702")
     assert code == 1
-    assert [one["kind"] for _, one in differences(found)] == ["missing frame"]
+    assert [item["kind"] for _, item in differences(result)] == ["missing frame"]
 
 
 def test_a_call_during_which_the_clock_jumped_is_sent_before_the_jump(
@@ -189,8 +189,8 @@ def test_a_call_during_which_the_clock_jumped_is_sent_before_the_jump(
         first = next(line for line in written if line.get("n") == during[0]["n"])
         call["at"] = first["at"].replace("6Z", "59Z")
         call["answer"]["headers"]["x-server-latency"] = "4"
-    code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
-    assert (code, differences(found)) == (0, [])
+    code, result = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
+    assert (code, differences(result)) == (0, [])
 
 
 def test_a_session_may_begin_with_a_call_that_waits(tmp_path: Path, compare: Compare) -> None:
@@ -209,8 +209,8 @@ def test_a_session_may_begin_with_a_call_that_waits(tmp_path: Path, compare: Com
     with edited(file) as written:
         call = called(written, "/v1/orders")
         call["answer"]["headers"]["x-server-latency"] = "4"
-    code, found = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
-    assert (code, differences(found)) == (0, [])
-    _, found = compare(file, "--scenario", str(variant(tmp_path, {})))
-    (one,) = [one for _, one in differences(found) if one["kind"] == "time"]
-    assert (one["n"], one["recorded"], one["ours"]) == (call["n"], 4, 0)
+    code, result = compare(file, "--scenario", str(tmp_path / "slow.yaml"))
+    assert (code, differences(result)) == (0, [])
+    _, result = compare(file, "--scenario", str(variant(tmp_path, {})))
+    (item,) = [entry for _, entry in differences(result) if entry["kind"] == "time"]
+    assert (item["n"], item["recorded"], item["ours"]) == (call["n"], 4, 0)

@@ -46,9 +46,9 @@ def test_an_older_release_is_told_with_its_advisory(tmp_path, file, before, afte
 
 
 def test_every_advisory_says_what_it_affects_where_it_stands_and_since_when():
-    known = json.loads((ROOT / ".ci" / "advisories.json").read_text("utf-8"))
-    assert re.fullmatch(r"\d{4}-\d{2}-\d{2}", known["as_of"])
-    for advisory in known["advisories"]:
+    existing = json.loads((ROOT / ".ci" / "advisories.json").read_text("utf-8"))
+    assert re.fullmatch(r"\d{4}-\d{2}-\d{2}", existing["as_of"])
+    for advisory in existing["advisories"]:
         assert set(advisory) == {"package", "affected", "id", "source", "date"}
         assert advisory["source"].startswith("https://")
-        assert advisory["date"] <= known["as_of"]
+        assert advisory["date"] <= existing["as_of"]

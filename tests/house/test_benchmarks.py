@@ -21,8 +21,8 @@ from benchmarks.serving import served
 from sim.kernel.instants import MINUTE
 
 
-def figure(ours: list[float], floor: list[float], goal: Goal | None) -> Figure:
-    return Figure("work", "ms", ours, floor, "ms floor", goal)
+def figure(sandbox: list[float], floor: list[float], goal: Goal | None) -> Figure:
+    return Figure("work", "ms", sandbox, floor, "ms floor", goal)
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_every_area_is_a_module(area: str) -> None:
 
 @pytest.mark.long
 def test_a_round_of_the_soak_makes_the_calls_it_counts_and_reads_the_memory() -> None:
-    (found,) = soak.figures(0)
-    assert found.note.startswith("1 rounds, 1,052 calls")
-    assert found.ours[0] == found.floor[0] > 20
+    (result,) = soak.figures(0)
+    assert result.note.startswith("1 rounds, 1,052 calls")
+    assert result.sandbox[0] == result.floor[0] > 20
 
 
 @pytest.mark.parametrize("path", ["gateway", "exchange", "order", "rpc"])
@@ -97,11 +97,11 @@ async def test_a_profiled_path_does_its_work_or_says_that_it_does_not(path: str)
 
 
 def test_a_profile_shows_the_shares_of_functions_the_widest_first() -> None:
-    shown = report(
+    displayed = report(
         "path", (12.34, 4, Counter(outer=4, inner=3), Counter(inner=3, outer=1))
     ).splitlines()
-    assert shown[2] == "12.3 µs a turn, 4 samples."
-    assert shown[6:] == ["| 100.0% | 25.0% | `outer` |", "| 75.0% | 75.0% | `inner` |"]
+    assert displayed[2] == "12.3 µs a turn, 4 samples."
+    assert displayed[6:] == ["| 100.0% | 25.0% | `outer` |", "| 75.0% | 75.0% | `inner` |"]
 
 
 def test_an_earlier_commit_stands_beside_each_figure_that_it_has() -> None:
@@ -126,10 +126,10 @@ def test_both_trees_are_measured_in_turns(monkeypatch: pytest.MonkeyPatch, tmp_p
         return [figure([20.0], [5.0], None), Figure("new", "ms", [1.0], [], "")]
 
     monkeypatch.setattr("benchmarks.before._round", before)
-    known, new = in_turns("http", 2, tmp_path, now)
+    existing, new = in_turns("http", 2, tmp_path, now)
     assert turns == ["http before", "1 now"] * 2
-    assert (known.ours, known.before) == ([20.0, 20.0], [10.0, 10.0])
-    assert (new.ours, new.before) == ([1.0, 1.0], [])
+    assert (existing.sandbox, existing.before) == ([20.0, 20.0], [10.0, 10.0])
+    assert (new.sandbox, new.before) == ([1.0, 1.0], [])
 
 
 def test_a_run_of_the_crowd_trades_the_same_for_every_worker_and_weighs_the_first_alone(
@@ -141,9 +141,9 @@ def test_a_run_of_the_crowd_trades_the_same_for_every_worker_and_weighs_the_firs
     assert first.actions > crowd.EACH
     assert first.bytes_each is not None
     assert second.bytes_each is None
-    said = crowd.report([first, second], 2, 10.0, MINUTE).splitlines()
-    assert said[0] == "200 participants in 100 markets, 1 virtual minutes, 2 runs on 2 workers"
-    assert said[2] == f"{first.actions / 10:,.0f} actions a second of a worker"
+    output = crowd.report([first, second], 2, 10.0, MINUTE).splitlines()
+    assert output[0] == "200 participants in 100 markets, 1 virtual minutes, 2 runs on 2 workers"
+    assert output[2] == f"{first.actions / 10:,.0f} actions a second of a worker"
 
 
 def test_the_control_room_is_fetched_with_every_file_that_a_browser_asks_for() -> None:

@@ -50,7 +50,7 @@ def anchors(text: str) -> set[str]:
 
 
 def test_links_lead_somewhere() -> None:
-    known: dict[Path, set[str]] = {}
+    existing: dict[Path, set[str]] = {}
     broken = []
     for page, text in PAGES.items():
         prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
@@ -62,9 +62,9 @@ def test_links_lead_somewhere() -> None:
             if not file.exists():
                 broken.append(f"{page} links to {target}")
                 continue
-            if anchor and file not in known:
-                known[file] = anchors(file.read_text())
-            if anchor and anchor not in known[file]:
+            if anchor and file not in existing:
+                existing[file] = anchors(file.read_text())
+            if anchor and anchor not in existing[file]:
                 broken.append(f"{page} links to {target}")
     assert broken == []
 

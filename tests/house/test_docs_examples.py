@@ -41,13 +41,13 @@ EXAMPLES = [(page, block) for page, text in PAGES.items() for block in blocks(te
 def test_a_scenario_of_the_pages_runs_and_a_fragment_loads(
     page: str, example: str, tmp_path: Path
 ) -> None:
-    whole = re.match(r"(#.*\n)*name:", example) is not None
-    text = example if whole else f"name: example\nextends: quickstart\n{example}"
+    total = re.match(r"(#.*\n)*name:", example) is not None
+    text = example if total else f"name: example\nextends: quickstart\n{example}"
     file = tmp_path / "example.yaml"
     file.write_text(text)
     for params in scenario_variants(str(file)):
         scenario = load_scenario(str(file), params)
-        if whole:
+        if total:
             report = run_scenario(scenario)
             assert report.ok, "\n".join(report.lines())
 
@@ -106,9 +106,9 @@ def test_a_script_of_the_pages_runs(page: str, example: str, exchange: ServedExc
 
 
 def test_the_tutorials_show_all_of_their_code() -> None:
-    shown = {name for _, name in MARKER.findall("".join(PAGES.values()))}
+    displayed = {name for _, name in MARKER.findall("".join(PAGES.values()))}
     code = {path.relative_to(ROOT).as_posix() for path in CODE.rglob("*.py")}
-    assert code == {name for name in shown if name.endswith(".py")}
+    assert code == {name for name in displayed if name.endswith(".py")}
 
 
 @pytest.mark.parametrize(

@@ -156,8 +156,8 @@ def _imports(tree: ast.Module) -> Iterator[tuple[int, tuple[str, ...]]]:
 @cache
 def is_module(name: tuple[str, ...]) -> bool:
     """Return whether a dotted path is a file or a folder of this project."""
-    place = SIM.parent.joinpath(*name)
-    return place.with_suffix(".py").is_file() or place.is_dir()
+    position = SIM.parent.joinpath(*name)
+    return position.with_suffix(".py").is_file() or position.is_dir()
 
 
 def rank(order: tuple[tuple[str, ...], ...], name: str) -> int:
@@ -335,14 +335,14 @@ def test_what_tests_import_is_declared() -> None:
         for name in re.findall(r"^[\w-]+", line)
     }
     files = [file for folder in ("tests", "docs", ".ci") for file in (ROOT / folder).rglob("*.py")]
-    ours = {name for file in files for name in (file.stem, file.parent.name)}
-    ours |= {"sim", "benchmarks", "exchange", "sandbox_exchange"}  # the last two: compiled protos
+    actual = {name for file in files for name in (file.stem, file.parent.name)}
+    actual |= {"sim", "benchmarks", "exchange", "sandbox_exchange"}  # the last two: compiled protos
     imported = {
         name
         for file in files  # by their text: parsing all of them would take seconds
         for name in re.findall(r"^ *(?:import|from(?= \S+ import)) (\w+)", file.read_text(), re.M)
     }
-    assert imported - ours - sys.stdlib_module_names - declared - IF_INSTALLED == set()
+    assert imported - actual - sys.stdlib_module_names - declared - IF_INSTALLED == set()
 
 
 def test_objects_get_what_they_work_with_when_they_are_made() -> None:

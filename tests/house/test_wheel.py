@@ -79,15 +79,15 @@ def installed(packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFact
 def test_the_metadata_are_valid_and_the_same_in_both(packages: tuple[Path, Path]) -> None:
     wheel, source = packages
     with zipfile.ZipFile(wheel) as archive:
-        (name,) = (one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
+        (name,) = (item for item in archive.namelist() if item.endswith(".dist-info/METADATA"))
         text = archive.read(name)
     with tarfile.open(source) as archive:
-        (member,) = (one for one in archive.getnames() if one.endswith("/PKG-INFO"))
+        (member,) = (getname for getname in archive.getnames() if getname.endswith("/PKG-INFO"))
         file = archive.extractfile(member)
         assert file is not None and file.read() == text
-    told = Metadata.from_email(text, validate=True)
-    assert (told.name, str(told.version)) == ("sandbox-exchange", RELEASE)
-    assert told.description_content_type == "text/markdown"
+    reported = Metadata.from_email(text, validate=True)
+    assert (reported.name, str(reported.version)) == ("sandbox-exchange", RELEASE)
+    assert reported.description_content_type == "text/markdown"
     assert wheel.name.endswith("-py3-none-any.whl")
 
 
@@ -153,7 +153,7 @@ def test_what_the_room_and_agents_read_is_in_the_wheel(installed: Run) -> None:
     guide = (
         'from sim.kernel import resources; print(len([*resources.folder("docs").rglob("*.md")]))'
     )
-    ours = len(
+    actual = len(
         [*(ROOT / "docs" / "how-to").rglob("*.md"), *(ROOT / "docs" / "reference").glob("*")]
     )
-    assert int(installed("python", "-c", guide).stdout) >= ours
+    assert int(installed("python", "-c", guide).stdout) >= actual

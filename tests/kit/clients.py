@@ -46,10 +46,10 @@ def served_exchange(
 
 def sdk(at: Any, key: int | dict[str, str] = 0, kind: type = PolymarketUS, **settings: Any) -> Any:
     """The official client with a retail key, or with the key of a number."""
-    found = at.api_keys[key] if isinstance(key, int) else key
+    result = at.api_keys[key] if isinstance(key, int) else key
     return kind(
-        key_id=found["key_id"],
-        secret_key=found["secret_key"],
+        key_id=result["key_id"],
+        secret_key=result["secret_key"],
         api_base_url=at.retail,
         gateway_base_url=at.gateway,
         **settings,
@@ -113,10 +113,10 @@ def accounts_keys(at: Any, count: int = 2) -> list[dict[str, str]]:
 
 
 def place(
-    at: Any, symbol: str, side: str, price: str, qty: str = "1", who: str = "maker", **more: Any
+    at: Any, symbol: str, side: str, price: str, qty: str = "1", trader: str = "maker", **more: Any
 ) -> dict[str, Any]:
     """The control plane's answer to an order of one of the tester's own participants."""
-    body = {"as": who, "symbol": symbol, "side": side, "price": price, "qty": qty, **more}
+    body = {"as": trader, "symbol": symbol, "side": side, "price": price, "qty": qty, **more}
     answer: dict[str, Any] = at.control("POST", "/orders", body)
     return answer
 

@@ -243,10 +243,10 @@ class Desk(Connection):
 
     def listed(self, symbol: str = "market", **terms: Any) -> Instrument:
         """A new instrument with an empty book, open unless its terms say otherwise."""
-        given = {"symbol": symbol, "tick_size": "0.01"}
+        value = {"symbol": symbol, "tick_size": "0.01"}
         if not terms.keys() & {"schedule", "start"}:
-            given["state"] = "OPEN"
-        self.operate("instrument.create", **given | terms)
+            value["state"] = "OPEN"
+        self.operate("instrument.create", **value | terms)
         return self.instrument(symbol)
 
     # ---- orders

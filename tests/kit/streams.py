@@ -24,9 +24,9 @@ def another_firm(world: Connection) -> Firm:
     """A partner with its own users and every scope that streams need."""
     first = firm(world.simulation)
     return next(
-        found
-        for found in world.simulation.exchange.firms.all()
-        if found.client_id and found is not first and len(found.scopes) > 4
+        result
+        for result in world.simulation.exchange.firms.all()
+        if result.client_id and result is not first and len(result.scopes) > 4
     )
 
 
@@ -111,9 +111,9 @@ def position_changes(world: Connection, user: int = 0, **fields: Any) -> Stream:
 
 def books(world: Connection, *symbols: str, client: Rpc | None = None, **fields: Any) -> Stream:
     """A market data stream of the first partner, which needs no participant."""
-    found = client or world.rpc(firm(world.simulation))
+    result = client or world.rpc(firm(world.simulation))
     request = wire.CreateMarketDataSubscriptionRequest(symbols=list(symbols), **fields)
-    return found.stream("MarketDataSubscriptionAPI.CreateMarketDataSubscription", request)
+    return result.stream("MarketDataSubscriptionAPI.CreateMarketDataSubscription", request)
 
 
 def instruments(world: Connection, *symbols: str, **fields: Any) -> Stream:
@@ -150,8 +150,8 @@ def subscribe(
 ) -> list[Any]:
     """Subscribe on a socket as the public client does; return the answer."""
     body = {"requestId": request_id, "subscriptionType": f"SUBSCRIPTION_TYPE_{type}", **fields}
-    found = list(slugs)
-    return ask(stream, {"subscribe": {**body, "marketSlugs": found} if found else body})
+    result = list(slugs)
+    return ask(stream, {"subscribe": {**body, "marketSlugs": result} if result else body})
 
 
 # ---- what came on a stream

@@ -37,9 +37,9 @@ world: {instruments: [{symbol: rain, tick_size: "0.01", state: OPEN}]}
 
 def of_scenario(mistake: str) -> list[str]:
     """Return what `sim check` says of a scenario, or of a part of one."""
-    whole = mistake.startswith(("name:", "- name:", "just", "extends:"))
+    total = mistake.startswith(("name:", "- name:", "just", "extends:"))
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
-        Path("m.yaml").write_text(mistake if whole else BEGINNING + mistake)
+        Path("m.yaml").write_text(mistake if total else BEGINNING + mistake)
         try:
             check("m.yaml")
         except ScenarioError as error:
@@ -54,8 +54,8 @@ def of_command_line(mistake: str) -> list[str]:
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         Path("mine.yaml").write_text(BEGINNING)
         Path("notes.txt").write_text("mine")
-        said = run(mistake)
-    return [*said.err.splitlines(), f"(exit code {said.code})"]
+        output = run(mistake)
+    return [*output.err.splitlines(), f"(exit code {output.code})"]
 
 
 def of_control_plane(mistake: str) -> list[str]:
@@ -86,16 +86,16 @@ def _said_by_fixture() -> dict[str, list[str]]:
         done = subprocess.run(
             command, cwd=folder, capture_output=True, text=True, check=False, env=environment
         )
-    said: dict[str, list[str]] = {mistake: [] for mistake in mistakes}
+    output: dict[str, list[str]] = {mistake: [] for mistake in mistakes}
     current: list[str] = []
     for line in done.stdout.replace(f"{folder}/", "").splitlines():
         if head := _HEAD.fullmatch(line):
-            current = said[mistakes[int(head[1])]]
+            current = output[mistakes[int(head[1])]]
         elif line.startswith(("---", "===")):
             current = []
         elif line.strip():
             current.append(re.sub(r"\btest_\d+\b", "test_it", line))
-    return said
+    return output
 
 
 _HEAD = re.compile(r"_+ (?:ERROR at setup of )?test_(\d+) _+")
@@ -116,19 +116,21 @@ SURFACES: dict[str, Callable[[str], list[str]]] = {
 
 def rows(surface: str) -> list[dict[str, Any]]:
     """Return the mistakes of a surface: each has `mistake` and `says`."""
-    found: list[dict[str, Any]] = yaml.load(
+    result: list[dict[str, Any]] = yaml.load(
         (FOLDER / f"{surface}.yaml").read_text(), yaml.CSafeLoader
     )
-    return found
+    return result
 
 
 def renew() -> None:
     """Write the present messages into the tables."""
     for surface, ask in SURFACES.items():
         path = FOLDER / f"{surface}.yaml"
-        found = [{"mistake": row["mistake"], "says": ask(row["mistake"])} for row in rows(surface)]
+        results = [
+            {"mistake": row["mistake"], "says": ask(row["mistake"])} for row in rows(surface)
+        ]
         path.write_text(
-            yaml.dump(found, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
+            yaml.dump(results, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
         )
 
 

@@ -20,9 +20,9 @@ def _name(value: object) -> str:
 @pytest.mark.long
 @pytest.mark.parametrize(("surface", "row"), TABLE, ids=_name)
 def test_a_mistake_is_told_as_it_was_reviewed(surface, row):
-    said = SURFACES[surface](str(row["mistake"]))
-    assert said == row["says"], "`make outputs` renews the tables: read them as a newcomer would"
-    assert not PRIVATE.search("\n".join(said))
+    output = SURFACES[surface](str(row["mistake"]))
+    assert output == row["says"], "`make outputs` renews the tables: read them as a newcomer would"
+    assert not PRIVATE.search("\n".join(output))
 
 
 def test_there_are_150_and_each_is_told():

@@ -93,9 +93,9 @@ def _record() -> str:
     recorder = Server(f"record --to seen.ndjson --gateway {upstream.ready['gateway']}")
     recorder.call("gateway", "/v1/health")
     recorder.call("gateway", "/v1/nothing")
-    said = recorder.ended()
+    output = recorder.ended()
     upstream.ended()
-    return said
+    return output
 
 
 SERVING: dict[str, Callable[[], str]] = {"serve": _serve, "open": _open, "record": _record}

@@ -53,8 +53,8 @@ def test_lines_fit_80_columns(name):
 
 @pytest.mark.parametrize("name", ["", *NAMES])
 def test_help_fits_80_columns(name):
-    said = run(f"{name} --help")
-    assert said.code == 0 and not [line for line in said.out.splitlines() if len(line) > 80]
+    output = run(f"{name} --help")
+    assert output.code == 0 and not [line for line in output.out.splitlines() if len(line) > 80]
 
 
 @pytest.mark.parametrize("name", [name for name in sorted(KEPT) if name.endswith(".json")])
@@ -64,12 +64,12 @@ def test_a_document_is_json(name):
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
 def test_a_terminal_gets_colours_unless_it_wants_none(no_color, coloured):
-    ours, theirs = pty.openpty()
+    actual, reference = pty.openpty()
     environment = {**os.environ, "NO_COLOR": no_color, "TERM": "xterm", "COLUMNS": "80"}
     command = [sys.executable, "-m", "sim", "run", str(SCENARIO)]
     root = Path(__file__).parents[2]
-    subprocess.run(command, stdout=theirs, env=environment, check=False, cwd=root)
-    os.close(theirs)
-    said = os.read(ours, 1 << 16).decode()
-    os.close(ours)
-    assert "FAILED" in said and ("\x1b[31mFAILED" in said) is coloured
+    subprocess.run(command, stdout=reference, env=environment, check=False, cwd=root)
+    os.close(reference)
+    output = os.read(actual, 1 << 16).decode()
+    os.close(actual)
+    assert "FAILED" in output and ("\x1b[31mFAILED" in output) is coloured

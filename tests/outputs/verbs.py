@@ -112,16 +112,16 @@ class Said(NamedTuple):
 
 def files() -> dict[str, str]:
     """Return every file with the content that it should have."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         _prepare()
         for name, commands in OUTPUTS.items():
-            found[f"{name}.txt"] = "\n".join(map(_shown, commands))
+            result[f"{name}.txt"] = "\n".join(map(_shown, commands))
             if name not in WITHOUT_JSON:
-                found[f"{name}.json"] = _document(commands[0])
-        for name, shown in SERVING.items():
-            found[f"{name}.txt"] = stable(shown())
-    return found
+                result[f"{name}.json"] = _document(commands[0])
+        for name, displayed in SERVING.items():
+            result[f"{name}.txt"] = stable(displayed())
+    return result
 
 
 def _prepare() -> None:
@@ -144,17 +144,17 @@ def _prepare() -> None:
     Path("desk-2.ndjson").rename("2.ndjson")
     Path("other-1.ndjson").rename("other.ndjson")
     run("run passes.yaml --coverage met.json")
-    whole = Path("1.ndjson").read_text()
-    changed = whole.replace('"status":200,', '"status":201,', 1)
-    assert changed != whole, "the journal has no call that was answered 200"
+    total = Path("1.ndjson").read_text()
+    changed = total.replace('"status":200,', '"status":201,', 1)
+    assert changed != total, "the journal has no call that was answered 200"
     Path("changed.ndjson").write_text(changed)
     _record_client()
     recorded = record(Path("session.ndjson"))
     recorded.gateway.get("/v2/leagues")
     recorded.gateway.get("/v1/nothing")
-    whole = Path("session.ndjson").read_text()
-    differs = whole.replace('"slug":"nfl"', '"slug":1', 1)
-    assert differs != whole, "the recording has no league nfl"
+    total = Path("session.ndjson").read_text()
+    differs = total.replace('"slug":"nfl"', '"slug":1', 1)
+    assert differs != total, "the recording has no league nfl"
     Path("differs.ndjson").write_text(differs)
 
 
@@ -187,17 +187,17 @@ def run(command: str) -> Said:
 
 
 def _shown(command: str) -> str:
-    said = run(command)
-    parts = [f"$ sim {command}".rstrip(), stable(said.out).rstrip()]
-    if said.err:
-        parts += ["(standard error)", stable(said.err).rstrip()]
-    parts.append(f"(exit code {said.code})")
+    output = run(command)
+    parts = [f"$ sim {command}".rstrip(), stable(output.out).rstrip()]
+    if output.err:
+        parts += ["(standard error)", stable(output.err).rstrip()]
+    parts.append(f"(exit code {output.code})")
     return "\n".join(part for part in parts if part) + "\n"
 
 
 def _document(command: str) -> str:
-    said = run(f"{command} --json")
-    document = json.loads(said.out)
+    output = run(f"{command} --json")
+    document = json.loads(output.out)
     return stable(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"
 
 

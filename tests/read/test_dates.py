@@ -40,7 +40,7 @@ def literal_names(trees: list[ast.Module]) -> set[str]:
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
                 if has_date(node.value):
                     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                    names |= {one.id for one in targets if isinstance(one, ast.Name)}
+                    names |= {item.id for item in targets if isinstance(item, ast.Name)}
     return names
 
 
@@ -63,7 +63,7 @@ def findings(sources: dict[str, str]) -> list[str]:
         for name, tree in trees.items()
         for operand in compared(tree)
         if has_date(operand)
-        or any(isinstance(one, ast.Name) and one.id in names for one in ast.walk(operand))
+        or any(isinstance(item, ast.Name) and item.id in names for item in ast.walk(operand))
     ]
 
 
@@ -96,7 +96,7 @@ def test_every_dated_rule_of_the_source_is_in_the_catalogue() -> None:
             parts = file.relative_to(SIM.parent).with_suffix("").parts
             for value in vars(import_module(".".join(parts))).values():
                 values = value.values() if isinstance(value, dict) else (value,)
-                rules |= {one.name for one in values if isinstance(one, Dated)}
+                rules |= {item.name for item in values if isinstance(item, Dated)}
     assert rules == {rule.name for rule in RULES}
     assert len(rules) == len(RULES)
     assert all(rule.name and rule.section and rule.title for rule in RULES)

@@ -36,14 +36,14 @@ IOC, FOK, DAY = (
 def why(world: Desk, subject: str) -> dict[str, Any]:
     """The explanation of something that can be explained; asking changes nothing."""
     before = world.simulation.digest, world.simulation.seq
-    found = explain(world.simulation, subject)
+    result = explain(world.simulation, subject)
     assert (world.simulation.digest, world.simulation.seq) == before
-    assert found is not None
-    assert "\n".join(lines(found))
-    assert [link["seq"] for link in found["chain"]] == sorted(
-        link["seq"] for link in found["chain"]
+    assert result is not None
+    assert "\n".join(lines(result))
+    assert [link["seq"] for link in result["chain"]] == sorted(
+        link["seq"] for link in result["chain"]
     )
-    return found
+    return result
 
 
 def bid(world: Desk, instrument: Instrument | None = None, contracts: int = 1, **rest: Any) -> str:
@@ -53,56 +53,56 @@ def bid(world: Desk, instrument: Instrument | None = None, contracts: int = 1, *
 
 
 def _maintenance(world: Desk) -> str:
-    made = bid(world)
+    created = bid(world)
     world.operate("maintenance.add", begins="+10m", length="1h")
     world.advance("10m")
-    return made
+    return created
 
 
 def _state(world: Desk, *states: str, tif: str = "TIME_IN_FORCE_GOOD_TILL_CANCEL") -> str:
     instrument = world.quiet()
-    made = bid(world, instrument, timeInForce=tif)
+    created = bid(world, instrument, timeInForce=tif)
     world.move(instrument, *states)
-    return made
+    return created
 
 
 def _unfunded(world: Desk) -> str:
     """Two orders that are each affordable; the fill of one leaves too little for the other."""
     trading = world.trading
-    ready = (one for one in world.in_state() if not trading.book(one.symbol).ladder(Side.BUY))
+    ready = (item for item in world.in_state() if not trading.book(item.symbol).ladder(Side.BUY))
     first, second = next(ready), next(ready)
     world.fund(0, f"-{trading.buying_power(world.account()) // 10**8 - 100}")
-    made = bid(world, second, 180, cents=50)
+    created = bid(world, second, 180, cents=50)
     bid(world, first, 180, cents=50)
     sale = {"as": "taker", "symbol": first.symbol, "side": "sell", "price": "0.50", "qty": "180"}
     world.operate("order.place", **sale)
-    return made
+    return created
 
 
 def _gtt(world: Desk) -> str:
     until = "2026-09-08T18:10:00Z"
-    made = bid(world, timeInForce="TIME_IN_FORCE_GOOD_TILL_TIME", goodTillTime=until)
+    created = bid(world, timeInForce="TIME_IN_FORCE_GOOD_TILL_TIME", goodTillTime=until)
     world.advance("11m")
-    return made
+    return created
 
 
 def _roll(world: Desk) -> str:
-    made = bid(world, timeInForce=DAY)
+    created = bid(world, timeInForce=DAY)
     world.advance("5h")
-    return made
+    return created
 
 
 def _canceled(world: Desk) -> str:
-    made = bid(world)
-    world.cancel(made)
-    return made
+    created = bid(world)
+    world.cancel(created)
+    return created
 
 
 def _filled(world: Desk) -> str:
     instrument = world.quiet()
-    made = bid(world, instrument, 2, cents=60)
+    created = bid(world, instrument, 2, cents=60)
     world.retail_enter(instrument, "BUY_SHORT", 60, 2)
-    return made
+    return created
 
 
 def _rejected(world: Desk) -> str:
@@ -134,12 +134,12 @@ def _rejected(world: Desk) -> str:
 def test_the_end_of_an_order_names_its_cause(
     world: Desk, make: Callable[[Desk], str], part: str, rule: str, section: str, assumption: str
 ) -> None:
-    found = why(world, make(world))
-    last = found["chain"][-1]
-    assert part in found["summary"] and found["summary"] == last["what"]
+    result = why(world, make(world))
+    last = result["chain"][-1]
+    assert part in result["summary"] and result["summary"] == last["what"]
     assert (last["rule"], last["section"]) == (rule, section)
-    assert next((one["name"] for one in last.get("assumptions", ())), "") == assumption
-    assert found["state"] not in ("NEW", "PARTIALLY_FILLED")
+    assert next((item["name"] for item in last.get("assumptions", ())), "") == assumption
+    assert result["state"] not in ("NEW", "PARTIALLY_FILLED")
     assert 1 <= last["seq"] <= world.simulation.seq
     assert last["at"].startswith("2026-09-08T")
 
@@ -178,64 +178,66 @@ def test_a_refusal_by_state_names_who_brought_the_state_about(world: Desk) -> No
         world.rpc_trader().call("OrderEntryAPI.InsertOrder", request)
     assert why(world, refused)["status"] == 422
     for subject in (refused, _refused(world)):  # over REST and over gRPC
-        found = why(world, subject)
-        assert (found["code"], found["rule"], found["stage"]) == (9, "S3.1-10", "handle")
-        assert found["facts"] == {"state": "HALTED"}
-        assert [one["name"] for one in found["assumptions"]] == ["orders.sync_reject"]
-        cause, itself = found["chain"]
+        result = why(world, subject)
+        assert (result["code"], result["rule"], result["stage"]) == (9, "S3.1-10", "handle")
+        assert result["facts"] == {"state": "HALTED"}
+        assert [assumption["name"] for assumption in result["assumptions"]] == [
+            "orders.sync_reject"
+        ]
+        cause, itself = result["chain"]
         assert (cause["seq"], cause["at"], cause["rule"]) == (halted, "2026-09-08T18:01:30Z", "L5")
         assert "OPEN → HALTED" in cause["what"] and "instrument.state" in cause["by"]
         assert (itself["seq"], itself["at"]) == (int(subject, 16), "2026-09-08T18:02:00Z")
 
 
 def test_a_refusal_about_an_order_tells_what_became_of_it(world: Desk) -> None:
-    made = _canceled(world)
-    world.cancel(made)
-    found = why(world, _refused(world))
-    assert found["status"] == 409 and found["rule"] == "M34"
-    assert [link["what"] for link in found["chain"]][1:] == [
+    canceled = _canceled(world)
+    world.cancel(canceled)
+    result = why(world, _refused(world))
+    assert result["status"] == 409 and result["rule"] == "M34"
+    assert [link["what"] for link in result["chain"]][1:] == [
         "canceled: as requested",
         "refused: Unknown order",
     ]
     holder = bid(world, cents=41, clordId="mine")
     world.enter(world.quiet(), "buy", 41, 1, clordId="mine")
-    found = why(world, _refused(world))
-    assert found["rule"] == "M6"
-    assert found["chain"][0]["request_id"] == f"{why(world, holder)['chain'][0]['seq']:016x}"
+    result = why(world, _refused(world))
+    assert result["rule"] == "M6"
+    assert result["chain"][0]["request_id"] == f"{why(world, holder)['chain'][0]['seq']:016x}"
 
 
 def test_a_refusal_for_the_rate_shows_the_calls_that_used_the_limit_up(world: Desk) -> None:
     user, symbol = world.trader(), world.quiet().symbol
     while user.post("/v1/report/trades/search", json={"symbol": symbol}).status == 200:
         pass
-    found = why(world, _refused(world))
-    assert found["status"] == 429 and found["retry"] and found["retry_after_s"] == "5"
-    assert found["caller"] == world.firm.users[0].name
-    assert len(found["chain"]) == 6
-    assert {link["what"] for link in found["chain"][:-1]} == {"counted against the limit"}
+    result = why(world, _refused(world))
+    assert result["status"] == 429 and result["retry"] and result["retry_after_s"] == "5"
+    assert result["caller"] == world.firm.users[0].name
+    assert len(result["chain"]) == 6
+    assert {link["what"] for link in result["chain"][:-1]} == {"counted against the limit"}
 
 
 def test_a_refusal_in_maintenance_names_the_window(world: Desk) -> None:
     world.operate("maintenance.add", length="1h")
     world.advance("1s")
     world.simulation.rest("exchange", "GET", "/v1/whoami", "", {}, b"")
-    found = why(world, _refused(world))
-    assert (found["status"], found["stage"]) == (503, "maintenance")
-    assert found["chain"][0]["what"] == "a maintenance window began"
-    assert found["retry"]
+    result = why(world, _refused(world))
+    assert (result["status"], result["stage"]) == (503, "maintenance")
+    assert result["chain"][0]["what"] == "a maintenance window began"
+    assert result["retry"]
 
 
 def test_a_refusal_by_a_fault_shows_the_fault_and_one_by_a_quirk_the_quirk(world: Desk) -> None:
     world.operate("fault.add", match={"operation": "ListLeagues"}, act={"status": 503})
     world.gateway.get("/v2/leagues")
-    found = why(world, _refused(world))
-    assert found["fault"]["spec"]["match"]["operation"] == "ListLeagues"
+    result = why(world, _refused(world))
+    assert result["fault"]["spec"]["match"]["operation"] == "ListLeagues"
     world.quirk("unfiltered_search_times_out", "always")
     world.trader().post("/v1/report/trades/search", json={})
-    found = why(world, _refused(world))
-    assert found["status"] == 504
+    result = why(world, _refused(world))
+    assert result["status"] == 504
     quirk = {"name": "unfiltered_search_times_out", "odds": "always", "section": "§4.3"}
-    assert found["quirk"] == quirk
+    assert result["quirk"] == quirk
 
 
 def test_a_token_that_is_no_longer_good_is_traced_to_where_it_was_issued(world: Desk) -> None:
@@ -243,26 +245,26 @@ def test_a_token_that_is_no_longer_good_is_traced_to_where_it_was_issued(world: 
     issued = world.simulation.seq
     world.advance("10m")
     world.simulation.rest("exchange", "GET", "/v1/whoami", "", headers, b"")
-    found = why(world, _refused(world))
-    assert found["status"] == 401
-    assert found["chain"][0]["seq"] == issued
-    assert "180 s" in found["chain"][0]["what"]
+    result = why(world, _refused(world))
+    assert result["status"] == 401
+    assert result["chain"][0]["seq"] == issued
+    assert "180 s" in result["chain"][0]["what"]
 
 
 def test_the_end_of_a_stream_names_its_cause(world: Desk) -> None:
     drop_copy = "DropCopyAPI.CreateDropCopySubscription"
     first, second = (world.rpc_trader().stream(drop_copy) for _ in range(2))
-    found = why(world, f"stream/{first.number}")
-    assert found["end"] == {"code": 13, "message": "Subscription manager revoked session"}
+    result = why(world, f"stream/{first.number}")
+    assert result["end"] == {"code": 13, "message": "Subscription manager revoked session"}
     successor = f"stream {second.number}, opened by the same identity"
-    assert found["summary"] == f"{successor}, took its session"
-    assert found["chain"][-1]["quirk"]["name"] == "session_revocation"
-    assert found["retry"]
+    assert result["summary"] == f"{successor}, took its session"
+    assert result["chain"][-1]["quirk"]["name"] == "session_revocation"
+    assert result["retry"]
     assert why(world, str(second.number))["state"] == "OPEN"
     world.operate("maintenance.add", length="1h")
     world.advance("1s")
-    found = why(world, f"stream/{second.number}")
-    assert (found["end"]["code"], found["chain"][-1]["section"]) == (14, "§8")
+    result = why(world, f"stream/{second.number}")
+    assert (result["end"]["code"], result["chain"][-1]["section"]) == (14, "§8")
     assert explain(world.simulation, "stream/99") is None
 
 
@@ -283,13 +285,13 @@ def test_streams_that_were_hung_up_closed_or_left_behind_say_so(world: Desk) -> 
 def test_an_account_tells_every_row_with_its_cause(world: Desk) -> None:
     _filled(world)
     user = world.firm.users[0]
-    found = why(world, user.name)
-    assert found["subject"] == user.account
-    assert found["balance"] in found["summary"]
-    rules = {link["rule"] for link in found["chain"]}
+    result = why(world, user.name)
+    assert result["subject"] == user.account
+    assert result["balance"] in result["summary"]
+    rules = {link["rule"] for link in result["chain"]}
     assert {"P21", "P9"} <= rules
-    switches = [one for link in found["chain"] for one in link.get("assumptions", ())]
-    assert "ledger.commission" in {one["name"] for one in switches}
+    switches = [item for link in result["chain"] for item in link.get("assumptions", ())]
+    assert "ledger.commission" in {switch["name"] for switch in switches}
     world.operate("account.fund", user.account, amount="12.50")
     assert why(world, user.account)["chain"][-1]["what"].startswith("+12.50 USD DEPOSIT")
     assert why(world, "maker")["kind"] == "account"
@@ -299,9 +301,9 @@ def test_of_an_account_with_a_long_history_the_latest_rows_are_told(world: Desk)
     account = world.firm.users[0].account
     for number in range(1, 131):
         world.operate("account.fund", account, amount=f"{number}.00")
-    found = why(world, account)
-    assert len(found["chain"]) == 100 and not found["complete"]
-    assert [found["chain"][index]["what"].split()[0] for index in (0, -1)] == ["+31.00", "+130.00"]
+    result = why(world, account)
+    assert len(result["chain"]) == 100 and not result["complete"]
+    assert [result["chain"][index]["what"].split()[0] for index in (0, -1)] == ["+31.00", "+130.00"]
     assert why(world, "taker")["complete"]
 
 
@@ -310,9 +312,9 @@ def test_an_instrument_tells_its_edges_and_what_comes_next(world: Desk) -> None:
     symbol = instrument.symbol
     assert why(world, symbol)["next"]
     world.move(symbol, "SUSPENDED")
-    found = why(world, symbol)
-    assert found["held"] and "until an operator moves it" in found["summary"]
-    assert found["orders"] == "refused"
+    result = why(world, symbol)
+    assert result["held"] and "until an operator moves it" in result["summary"]
+    assert result["orders"] == "refused"
     world.settle(symbol)
     world.operate("instrument.create", symbol="by-hand", tick_size="0.01", state="OPEN")
     chain = why(world, symbol)["chain"]
@@ -331,9 +333,9 @@ def test_whatever_happened_everything_can_be_asked_why(numbers: list[int]) -> No
         do(world, number)
     for row in sim.requests():
         if row["explain"]:
-            found = why(world, row["explain"])
-            assert found["chain"][-1]["seq"] == row["seq"]
-            assert found["rule"] or found["section"]
+            result = why(world, row["explain"])
+            assert result["chain"][-1]["seq"] == row["seq"]
+            assert result["rule"] or result["section"]
         else:
             assert explain(sim, f"request/{row['seq']:016x}") is None
     ends = {
@@ -343,9 +345,9 @@ def test_whatever_happened_everything_can_be_asked_why(numbers: list[int]) -> No
         OrderState.REJECTED: "rejected",
     }
     every = sim.exchange.trading.orders.all()
-    for placed in [found for found in every if found.participant.startswith("firms/")][-40:]:
-        found = why(world, placed.id)
-        assert ends.get(placed.state, "") in found["summary"]
+    for placed in [answer for answer in every if answer.participant.startswith("firms/")][-40:]:
+        result = why(world, placed.id)
+        assert ends.get(placed.state, "") in result["summary"]
     for account in sim.exchange.trading.ledger:
         assert why(world, account.name)["kind"] == "account"
     for instrument in list(sim.exchange.instruments)[::25]:
@@ -357,22 +359,22 @@ def test_a_journal_explains_itself_on_the_command_line(
 ) -> None:
     path = tmp_path / "run.ndjson"
     with journalled(path) as world:
-        made = _canceled(world)
+        canceled = _canceled(world)
         world.advance("1m")
-        world.cancel(made)
+        world.cancel(canceled)
         refused = _refused(world)
 
     def sim(*arguments: str) -> tuple[int, str, str]:
         return main(["explain", str(path), *arguments]), *capsys.readouterr()
 
     assert f"{refused}  409  refused  POST /v1/trading/orders/cancel  M34: Unknown" in sim()[1]
-    _, said, _ = sim(refused)
-    assert said.startswith(f"request {refused}: firms/atlas/users/mara-voss was refused: 409")
-    assert "canceled: as requested (rule M43, section 3.4)" in said
-    assert "retry          no" in said
-    assert json.loads(sim(made, "--json")[1])["state"] == "CANCELED"
-    code, said, problem = sim(refused, "--until", "2026-09-08T18:00:30Z")
-    assert (code, said) == (2, "")
+    _, output, _ = sim(refused)
+    assert output.startswith(f"request {refused}: firms/atlas/users/mara-voss was refused: 409")
+    assert "canceled: as requested (rule M43, section 3.4)" in output
+    assert "retry          no" in output
+    assert json.loads(sim(canceled, "--json")[1])["state"] == "CANCELED"
+    code, output, problem = sim(refused, "--until", "2026-09-08T18:00:30Z")
+    assert (code, output) == (2, "")
     assert problem.startswith("sim: nothing is called")
     path.write_text("nonsense")
     assert sim(refused)[0] == 2
@@ -387,9 +389,9 @@ def partner(world: Desk, *answers: int) -> Http:
     """A firm with a webhook whose receiver gives these answers, then 200."""
     waiting = [200, *answers]  # the test delivery of the registration is taken
     world.receive = lambda post: waiting.pop(0) if waiting else 200
-    found, hook = of_firm(world, "firms/atlas"), {"webhook_url": "http://127.0.0.1:9/hook"}
-    assert found.post("/v1/kyc/webhook", json=hook).status == 200
-    return found
+    result, hook = of_firm(world, "firms/atlas"), {"webhook_url": "http://127.0.0.1:9/hook"}
+    assert result.post("/v1/kyc/webhook", json=hook).status == 200
+    return result
 
 
 def of_firm(world: Desk, name: str) -> Http:
@@ -407,27 +409,31 @@ def test_a_verification_tells_every_stage_with_its_cause(world: Desk) -> None:
     atlas = partner(world)
     body = {**PERSON, "date_of_birth": "1985-09-02", "docv_eligible": True}
     token = atlas.post("/v1/kyc/start", json=body).json()["docv"]["docvTransactionToken"]
-    found = why(world, "kyc/person-1")
-    assert (found["state"], found["retry"], found["due"]) == ("DOCUMENT", False, "")
-    assert "document is required" in found["summary"]
+    answer = why(world, "kyc/person-1")
+    assert (answer["state"], answer["retry"], answer["due"]) == ("DOCUMENT", False, "")
+    assert "document is required" in answer["summary"]
     world.operate("kyc.document", token, result="uploaded")
-    found = why(world, "person-1")
-    assert found["state"] == "UPLOADED" and found["summary"].endswith(found["due"]) and found["due"]
+    answer = why(world, "person-1")
+    assert (
+        answer["state"] == "UPLOADED"
+        and answer["summary"].endswith(answer["due"])
+        and answer["due"]
+    )
     world.advance("5s")
-    found = why(world, "kyc/person-1")
-    assert (found["state"], found["participant"]) == ("PROVISIONING", "")
-    assert "participantId is empty" in found["summary"]
+    answer = why(world, "kyc/person-1")
+    assert (answer["state"], answer["participant"]) == ("PROVISIONING", "")
+    assert "participantId is empty" in answer["summary"]
     assert atlas.post("/v1/kyc/start", json=body).status == 409
     world.advance("26m")
-    found = why(world, "kyc/firms/atlas/person-1")
-    assert found["state"] == "TRADABLE" and found["participant"]
-    assert [link["what"].split(":")[0] for link in found["chain"]] == [
+    answer = why(world, "kyc/firms/atlas/person-1")
+    assert answer["state"] == "TRADABLE" and answer["participant"]
+    assert [link["what"].split(":")[0] for link in answer["chain"]] == [
         "started; its status was REVIEW ON_HOLD docv_required", "the document was uploaded", "the document was examined",
         "a start was refused with 409", "tradable",
     ]  # fmt: skip
-    assert found["chain"][-1]["quirk"]["name"] == "empty_participant_window"
+    assert answer["chain"][-1]["quirk"]["name"] == "empty_participant_window"
     event = {"event_id": notified(world), "type": "kyc.approved", "state": "DELIVERED"}
-    assert found["webhooks"] == [event]
+    assert answer["webhooks"] == [event]
 
 
 def test_a_verification_that_waits_for_people_says_until_when_and_who_decided(world: Desk) -> None:
@@ -436,10 +442,10 @@ def test_a_verification_that_waits_for_people_says_until_when_and_who_decided(wo
     atlas.post("/v1/kyc/start", json={**PERSON, "date_of_birth": "1985-09-25"})
     assert "will not end by itself" in why(world, "kyc/person-1")["summary"]
     world.operate("kyc.decide", "person-1", decision="reject")
-    found = why(world, "kyc/person-1")
-    assert found["state"] == "REJECTED"
-    assert [link["what"] for link in found["chain"]][-2:] == ["decided: reject", "rejected"]
-    assert "the tester called kyc.decide" in found["chain"][-1]["by"]
+    result = why(world, "kyc/person-1")
+    assert result["state"] == "REJECTED"
+    assert [link["what"] for link in result["chain"]][-2:] == ["decided: reject", "rejected"]
+    assert "the tester called kyc.decide" in result["chain"][-1]["by"]
     assert explain(world.simulation, "kyc/person-2") is None
 
 
@@ -454,9 +460,9 @@ def test_two_firms_with_one_external_id_are_asked_apart(world: Desk) -> None:
 def test_a_verification_by_a_script_is_traced_to_the_step() -> None:
     world = begin("kyc-approval-window")
     world.advance("30m")
-    found = why(world, "kyc/person-1")
-    assert found["state"] == "TRADABLE"
-    assert [link["by"] for link in found["chain"]] == [
+    result = why(world, "kyc/person-1")
+    assert result["state"] == "TRADABLE"
+    assert [link["by"] for link in result["chain"]] == [
         "start of the scenario",
         "timer kyc.provision firms/atlas|person-1 fired",
     ]
@@ -490,13 +496,13 @@ def test_what_steps_of_a_scenario_do_to_a_verification_is_part_of_its_story() ->
     ]
     assert why(world, "kyc/person-1")["chain"][-1]["what"].endswith("requires no document")
     of_firm(world, "firms/atlas").get("/v1/kyc/status?external_id=person-1")
-    found = why(world, "kyc/person-1")
-    assert found["state"] == "REJECTED"
-    assert [(link["what"], link["seq"]) for link in found["chain"][-2:]] == [
+    result = why(world, "kyc/person-1")
+    assert result["state"] == "REJECTED"
+    assert [(link["what"], link["seq"]) for link in result["chain"][-2:]] == [
         ("decided: reject", simulation.seq),
         ("rejected", simulation.seq),
     ]
-    assert found["chain"][-2]["by"] == "second-thoughts of the scenario"
+    assert result["chain"][-2]["by"] == "second-thoughts of the scenario"
 
 
 def test_a_webhook_tells_its_attempts_answers_and_retries(world: Desk) -> None:
@@ -504,15 +510,19 @@ def test_a_webhook_tells_its_attempts_answers_and_retries(world: Desk) -> None:
     atlas.post("/v1/kyc/start", json=PERSON)
     world.advance("26m")
     event = notified(world)
-    found = why(world, f"webhook/{event}")
-    assert (found["state"], found["attempts"], found["external_id"]) == ("DELIVERED", 3, "person-1")
-    assert [link["what"].partition(" to http")[0] for link in found["chain"]] == [
+    result = why(world, f"webhook/{event}")
+    assert (result["state"], result["attempts"], result["external_id"]) == (
+        "DELIVERED",
+        3,
+        "person-1",
+    )
+    assert [link["what"].partition(" to http")[0] for link in result["chain"]] == [
         "firms/atlas is to be notified: person-1 was approved",
         "attempt 1 was sent", "attempt 1: the receiver answered 500",
         "attempt 2 was sent", "attempt 2: the receiver answered 503",
         "attempt 3 was sent", "attempt 3: the receiver answered 200",
     ]  # fmt: skip
-    assert found["chain"][3]["rule"] == "K11" and "webhook.due" in found["chain"][3]["by"]
+    assert result["chain"][3]["rule"] == "K11" and "webhook.due" in result["chain"][3]["by"]
     rows = deliveries(world.simulation.exchange)
     test = next(row["event_id"] for row in rows if row["type"] == "webhook.test")
     assert why(world, test)["state"] == "DELIVERED"
@@ -544,16 +554,16 @@ def test_a_webhook_that_came_twice_late_or_never_says_why(
     world.operate(action, subject, **arguments)
     atlas.post("/v1/kyc/start", json=PERSON)
     world.advance("1h")
-    found = why(world, notified(world))
-    assert found["state"] == state and part in found["summary"]
-    struck = [link for link in found["chain"] if "fault" in link]
+    result = why(world, notified(world))
+    assert result["state"] == state and part in result["summary"]
+    struck = [link for link in result["chain"] if "fault" in link]
     assert bool(struck) is (action == "fault.add")
     assert all(link["fault"]["id"] == "f1" for link in struck)
     if state == "LOST":
-        assert "/webhooks/atlas/redeliver" in found["remedy"]
+        assert "/webhooks/atlas/redeliver" in result["remedy"]
         world.operate("fault.remove", "f1")
         world.operate("webhook.redeliver", "firms/atlas")
-        again = why(world, found["subject"])
+        again = why(world, result["subject"])
         assert again["state"] == "DELIVERED"
         assert again["chain"][-2]["what"].startswith("attempt 1 was sent")
 
@@ -564,6 +574,6 @@ def test_a_webhook_behind_an_open_breaker_says_until_when(world: Desk) -> None:
         world.assume(f"webhook.breaker_{name}", value)
     atlas.post("/v1/kyc/start", json=PERSON)
     world.advance("45m")
-    found = why(world, notified(world))
-    assert found["state"] == "PARKED" and found["retry"]
-    assert "circuit breaker is open until" in found["summary"]
+    result = why(world, notified(world))
+    assert result["state"] == "PARKED" and result["retry"]
+    assert "circuit breaker is open until" in result["summary"]

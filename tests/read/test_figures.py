@@ -35,8 +35,8 @@ class Bot:
         self.user, self.account = self.world.user().name, self.world.account()
 
     def trade(self, orders: list[tuple[str, bool, int, int]]) -> None:
-        for who, buys, cents, contracts in orders:
-            if who == "partner":
+        for caller, buys, cents, contracts in orders:
+            if caller == "partner":
                 self.world.place(self.terms, "buy" if buys else "sell", cents, contracts)
             else:
                 intent = "BUY_LONG" if buys else "BUY_SHORT"
@@ -68,10 +68,10 @@ def test_they_are_what_the_client_saw(orders: list[tuple[str, bool, int, int]]) 
     bot = Bot()
     bot.trade(orders)
     prices, sizes = bot.terms.price_scale, bot.terms.qty_scale
-    seen, figures = bot.fills(), figures_of(bot.sim, bot.user)
-    assert {row["id"] for row in figures["fills"]} == {row["id"] for row in seen}
+    observed, figures = bot.fills(), figures_of(bot.sim, bot.user)
+    assert {row["id"] for row in figures["fills"]} == {row["id"] for row in observed}
     net = cash = fees = Decimal(0)
-    for row in seen:
+    for row in observed:
         sign = 1 if row["order"]["side"] == "SIDE_BUY" else -1
         signed = sign * amount(row["lastShares"], sizes)
         net += signed
@@ -79,11 +79,11 @@ def test_they_are_what_the_client_saw(orders: list[tuple[str, bool, int, int]]) 
         fees += amount(row["commissionNotionalCollected"], prices * sizes)
     assert sum(Decimal(row["fee"]) for row in figures["fills"]) == fees
     assert bot.balance() == START + cash - fees == Decimal(figures["balance"])
-    if not seen:
+    if not observed:
         assert figures["positions"] == [] and figures["totals"]["total"] == "0.00"
         return
     (position,), held = figures["positions"], bot.position()
-    *_, newest = sorted(seen, key=lambda row: row["transactTime"])  # stable within an instant
+    *_, newest = sorted(observed, key=lambda row: row["transactTime"])  # stable within an instant
     last = amount(newest["lastPx"], prices)
     assert Decimal(position["mark"]) == last
     assert Decimal(position["net"]) == net == amount(held["netPosition"], sizes)
@@ -138,21 +138,21 @@ def test_the_command_writes_csv_and_json(capsys: Any, tmp_path: Path) -> None:
     with journal.open("w+b", buffering=0) as file:
         bot = Bot(file)
         bot.trade([("partner", True, 45, 5), ("retail", False, 45, 3), ("partner", False, 50, 2)])
-        wanted = figures_of(bot.sim, bot.user)
+        expected = figures_of(bot.sim, bot.user)
 
     def sim(*arguments: object) -> tuple[int, str, str]:
         code = main(["report", str(journal), *map(str, arguments)])
         return code, *capsys.readouterr()
 
     code, out, _ = sim("--account", bot.user, "--json")
-    assert code == 0 and json.decode(out) == wanted
+    assert code == 0 and json.decode(out) == expected
     code, out, _ = sim("--account", bot.account, "--csv", tmp_path / "csv")
     assert code == 0 and str(tmp_path / "csv" / "fills.csv") in out.split()
     for name in (*TABLES, "positions"):
         rows = list(csv.DictReader(io.StringIO((tmp_path / "csv" / f"{name}.csv").read_text())))
-        assert rows == [{key: str(value) for key, value in row.items()} for row in wanted[name]]
+        assert rows == [{key: str(value) for key, value in row.items()} for row in expected[name]]
     code, out, _ = sim("--account", bot.user)
-    assert code == 0 and bot.account in out and wanted["totals"]["total"] in out
+    assert code == 0 and bot.account in out and expected["totals"]["total"] in out
     code, _, err = sim("--account", "nobody")
     assert code == 2 and "no account is called 'nobody'; known: firms/" in err
     code, _, err = sim("--csv", tmp_path / "csv")
@@ -163,15 +163,15 @@ def test_the_command_writes_csv_and_json(capsys: Any, tmp_path: Path) -> None:
 def test_they_are_views_of_any_moment(exchange: Any, view: str) -> None:
     entry = {"symbol": "mine", "tick_size": "0.01", "state": "OPEN"}
     exchange.control("POST", "/instruments", entry)
-    seen = {}
-    for who, side in (("maker", "buy"), ("taker", "sell"), ("maker", "sell"), ("taker", "buy")):
-        body = {"as": who, "symbol": "mine", "side": side, "price": "0.40", "qty": "2"}
+    observed = {}
+    for caller, side in (("maker", "buy"), ("taker", "sell"), ("maker", "sell"), ("taker", "buy")):
+        body = {"as": caller, "symbol": "mine", "side": side, "price": "0.40", "qty": "2"}
         exchange.control("POST", "/orders", body)
         exchange.clock.advance("1s")
         seq = exchange.control("GET", "/digest")["seq"]
-        seen[seq] = exchange.control("GET", f"/state/{view}")[view]
-    assert len(seen[seq]) > len(seen[min(seen)])
-    assert {seq: exchange.state_at(seq, view) for seq in seen} == seen
-    rows = [row for row in seen[seq] if row["account"] == "firms/sandbox/accounts/maker"]
+        observed[seq] = exchange.control("GET", f"/state/{view}")[view]
+    assert len(observed[seq]) > len(observed[min(observed)])
+    assert {seq: exchange.state_at(seq, view) for seq in observed} == observed
+    rows = [row for row in observed[seq] if row["account"] == "firms/sandbox/accounts/maker"]
     account = exchange.control("GET", f"/state/{view}?account=firms/sandbox/accounts/maker")
     assert account[view] == rows

@@ -45,7 +45,7 @@ STREAMS = (
 )
 
 
-def seen(sim: Simulation) -> State:
+def noticed(sim: Simulation) -> State:
     """Every view of the present, as `GET /state/{view}` answers."""
     return {name: json.encode(read_view(sim.engine, name)) for name in VIEWS}
 
@@ -104,7 +104,7 @@ class Recorder(Traveller):
         """Record the present, unless a journey has just led here."""
         branch = self.sim.journal.branch
         if branch.seq > branch.from_seq or not branch.seq:
-            self.states[branch.name, self.sim.seq] = seen(self.sim)
+            self.states[branch.name, self.sim.seq] = noticed(self.sim)
             self.digests[branch.name, self.sim.seq] = self.sim.digest
 
     def act(self, number: int) -> None:
@@ -131,7 +131,7 @@ def test_every_moment_is_what_it_was_whatever_the_run_did_since(
         history = History(run.sim)
         for number in numbers:
             run.act(number)
-        before = (run.sim.digest, run.sim.seq, seen(run.sim), file.getvalue())
+        before = (run.sim.digest, run.sim.seq, noticed(run.sim), file.getvalue())
         places = sorted(run.states)
         for branch, seq in visits.choices(places, k=min(12, len(places))):
             was = run.states[branch, seq]
@@ -139,7 +139,7 @@ def test_every_moment_is_what_it_was_whatever_the_run_did_since(
                 assert json.encode(done(history.state(seq, view, branch))) == was[view], view
             if seq:
                 assert done(history.record(seq, branch))["digest"] == run.digests[branch, seq]
-        assert (run.sim.digest, run.sim.seq, seen(run.sim), file.getvalue()) == before
+        assert (run.sim.digest, run.sim.seq, noticed(run.sim), file.getvalue()) == before
         branch, seq = visits.choice(places)
         fork, journal = forked(run.sim, history, branch, seq)
         assert (fork.digest, fork.seq) == (run.digests[branch, seq], seq)

@@ -23,18 +23,18 @@ MINE = {"symbol": "mine", "tick_size": "0.01", "state": "OPEN"}
 
 
 def history(exchange: Any, **query: Any) -> dict[str, Any]:
-    found: dict[str, Any] = exchange.control("GET", f"/history?{urlencode(query, doseq=True)}")
-    return found
+    result: dict[str, Any] = exchange.control("GET", f"/history?{urlencode(query, doseq=True)}")
+    return result
 
 
 def rows(exchange: Any, **query: Any) -> list[dict[str, Any]]:
     """Every row, page by page."""
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     page = history(exchange, **query)
     while True:
-        found += page["rows"]
+        results += page["rows"]
         if page["next"] is None:
-            return found
+            return results
         page = history(exchange, **query | {"after": page["next"]})
 
 
@@ -52,11 +52,11 @@ def tick(exchange: Any, price: int | str, asset: str = "btc") -> None:
 @pytest.mark.scenario("../told.yaml")
 def test_there_is_a_row_for_each_input_and_each_names_the_one_that_it_comes_of(exchange):
     exchange.clock.advance("3m")
-    found = rows(exchange)
-    assert [row["seq"] for row in found] == list(range(1, history(exchange)["last"] + 1))
-    named = {(row["kind"], row["title"]): row for row in found}
-    by_seq = {row["seq"]: row for row in found}
-    order = next(row for row in found if row["title"].startswith("order.place"))
+    result = rows(exchange)
+    assert [row["seq"] for row in result] == list(range(1, history(exchange)["last"] + 1))
+    named = {(row["kind"], row["title"]): row for row in result}
+    by_seq = {row["seq"]: row for row in result}
+    order = next(row for row in result if row["title"].startswith("order.place"))
     step = by_seq[order["caused_by"]]
     assert (step["kind"], step["title"]) == ("step", "step 1 quotes (told.yaml:5)")
     timer = by_seq[step["caused_by"]]
@@ -64,9 +64,9 @@ def test_there_is_a_row_for_each_input_and_each_names_the_one_that_it_comes_of(e
     call = named["request", "GET /v1/orderbook/mine"]
     assert (call["subject"], call["status"], call["ok"]) == ("mine", 200, True)
     assert by_seq[call["caused_by"]]["title"].startswith("step 2 book")
-    opened = next(row for row in found if row["kind"] == "stream")
+    opened = next(row for row in result if row["kind"] == "stream")
     assert (opened["subject"], opened["caller"]) == ("stream/1", "firms/atlas")
-    beats = [row for row in found if "stream.heartbeat" in row["title"]]
+    beats = [row for row in result if "stream.heartbeat" in row["title"]]
     assert beats[0]["caused_by"] == opened["seq"]  # the opening set the first
     assert beats[1]["caused_by"] == beats[0]["seq"]  # and each beat the next
 
@@ -99,9 +99,9 @@ def test_filters_are_exact_and_kinds_may_repeat(exchange):
     exchange.clock.advance("1m")
     every = rows(exchange)
     for kinds in (["control"], ["timer", "clock"], ["control", "timer"]):
-        found = rows(exchange, kind=kinds)
-        assert found == [row for row in every if row["kind"] in kinds]
-        assert found
+        result = rows(exchange, kind=kinds)
+        assert result == [row for row in every if row["kind"] in kinds]
+        assert result
     (row,) = rows(exchange, subject=symbol)
     assert row["title"].split()[0] == "instrument.state"
     assert rows(exchange, subject=symbol, kind="request") == []  # nobody has asked for it
@@ -109,7 +109,7 @@ def test_filters_are_exact_and_kinds_may_repeat(exchange):
 
 
 @pytest.mark.parametrize(
-    ("query", "says"),
+    ("query", "text"),
     [
         ({"kind": "requst"}, "unknown kind 'requst'; did you mean 'request'?"),
         ({"kind": ["control", "jump"]}, "known: clock, timer, request, stream, frame, step"),
@@ -125,9 +125,9 @@ def test_filters_are_exact_and_kinds_may_repeat(exchange):
         ({"subject": "crypto:bct"}, "unknown subject 'crypto:bct'; did you mean 'crypto:btc'?"),
     ],
 )
-def test_a_mistake_in_the_query_is_refused_and_never_an_empty_list(exchange, query, says):
+def test_a_mistake_in_the_query_is_refused_and_never_an_empty_list(exchange, query, text):
     tick(exchange, 61000)
-    assert says in refused(exchange, **query)
+    assert text in refused(exchange, **query)
 
 
 def test_a_filter_that_finds_little_ends_its_page_and_goes_on(exchange, monkeypatch):
@@ -141,8 +141,8 @@ def test_a_filter_that_finds_little_ends_its_page_and_goes_on(exchange, monkeypa
     assert first["rows"] == [] and 5 <= first["next"] < first["last"]
     assert rows(exchange, kind="request") == []
     every = rows(exchange)
-    found = [row for row in every if row["subject"] == "crypto:btc"]
-    assert len(found) == 2 and rows(exchange, subject="crypto:btc") == found
+    results = [row for row in every if row["subject"] == "crypto:btc"]
+    assert len(results) == 2 and rows(exchange, subject="crypto:btc") == results
     assert "unknown subject 'crypto:bct'" in refused(exchange, subject="crypto:bct", after=10)
 
 
@@ -214,20 +214,20 @@ def test_the_past_is_read_without_moving_the_present(exchange):
 
     exchange.control("POST", "/instruments", MINE)
     order = {"as": "maker", "symbol": "mine", "side": "buy", "qty": "1"}
-    told = [books("")]
+    reported = [books("")]
     for price in ("0.30", "0.31", "0.32"):
         exchange.control("POST", "/orders", order | {"price": price})
-        told.append(books(""))
+        reported.append(books(""))
     digest, journal = exchange.digest, exchange.control("GET", "/journal?since=0")
     for seq in (4, 1, 3, 2, 2):
-        assert books(f"/history/{seq}") == told[seq - 1]
+        assert books(f"/history/{seq}") == reported[seq - 1]
     exchange.control("POST", "/rewind", {"seq": 2})
-    assert exchange.control("GET", "/history/4/state/books?branch=main")["books"] == told[3]
+    assert exchange.control("GET", "/history/4/state/books?branch=main")["books"] == reported[3]
     exchange.control("POST", "/orders", order | {"price": "0.39"})
     assert books("/history/3") == books("")
     exchange.control("POST", "/rewind", {"seq": 0})
     assert (digest, journal) != (exchange.digest, exchange.control("GET", "/journal?since=0"))
-    for path, says in (
+    for path, text in (
         ("/history/1/state/books", "branch-2 has the inputs 0..0, not 1"),
         ("/history/0", "branch-2 has no inputs yet"),
         ("/history/9?branch=main", "main has the inputs 1..4, not 9"),
@@ -238,7 +238,7 @@ def test_the_past_is_read_without_moving_the_present(exchange):
         with pytest.raises(ControlError) as error:
             exchange.control("GET", path)
         assert error.value.status in (400, 404)
-        assert says in error.value.body["message"]
+        assert text in error.value.body["message"]
 
 
 def test_the_fixture_reads_history(exchange):
@@ -262,8 +262,8 @@ def test_a_hang_up_comes_of_the_opening_and_of_nothing_once_the_stream_is_over(q
     opened = quickstart.seq
     for caused_by in (opened, None):  # the second finds no stream of this number
         quickstart.hangup(stream.number)
-        found = History(quickstart).row(quickstart.journal.branch, quickstart.seq)
-        assert found["caused_by"] == caused_by
+        result = History(quickstart).row(quickstart.journal.branch, quickstart.seq)
+        assert result["caused_by"] == caused_by
 
 
 def test_an_answer_that_has_to_leave_comes_of_the_call_that_it_answers(quickstart) -> None:
@@ -274,5 +274,5 @@ def test_an_answer_that_has_to_leave_comes_of_the_call_that_it_answers(quickstar
     called = quickstart.seq
     for caused_by in (called, None):  # the second finds nobody who waits
         world.absorb(quickstart.answer_due(parked.reply.pending_on))
-        found = History(quickstart).row(quickstart.journal.branch, quickstart.seq)
-        assert found["caused_by"] == caused_by
+        result = History(quickstart).row(quickstart.journal.branch, quickstart.seq)
+        assert result["caused_by"] == caused_by

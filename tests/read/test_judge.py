@@ -141,11 +141,11 @@ def shut(*deeds: str) -> Client:
 
     def act(world: Desk) -> None:
         symbol = world.quiet()
-        for deed in ("order", "HALTED", *deeds):
-            if deed == "order":
+        for action in ("order", "HALTED", *deeds):
+            if action == "order":
                 world.enter(symbol, "buy", 40, 1)
             else:
-                world.move(symbol, deed)
+                world.move(symbol, action)
             world.advance("10s")
 
     return act
@@ -218,7 +218,7 @@ def starts(*people: tuple[str, str], poll: bool = False) -> Client:
     """
 
     def act(world: Desk) -> None:
-        firms = [found for found in world.firms if len(found.scopes) >= 14]
+        firms = [firm for firm in world.firms if len(firm.scopes) >= 14]
         for name, ssn in people:
             partner = world.exchange(firms[name.startswith("other")])
             partner.post("/v1/kyc/start", json=person(name, ssn))
@@ -250,11 +250,11 @@ def quotes(buy: str, sell: str, confirmed_after: str = "1s") -> Client:
 
     def client(world: Desk) -> None:
         rfq = rfqs.ask(world, rfqs.combo(world)["id"]).json()["rfqId"]
-        made = rfqs.quote(world, rfq, buyPrice=buy, sellPrice=sell)
-        if made.status == 200:
-            rfqs.accept(world, made.json()["quoteId"])
+        created = rfqs.quote(world, rfq, buyPrice=buy, sellPrice=sell)
+        if created.status == 200:
+            rfqs.accept(world, created.json()["quoteId"])
             world.advance(confirmed_after)
-            rfqs.confirm(world, made.json()["quoteId"])
+            rfqs.confirm(world, created.json()["quoteId"])
 
     return client
 
@@ -305,9 +305,9 @@ def test_a_rule_is_kept_by_a_good_client_and_broken_by_a_bad_one(name: str) -> N
         (verdict,) = check(world.simulation, rules=(name,)).verdicts
         assert world.simulation.digest == digest
         verdicts.append(verdict)
-        for found in verdict.applied:
-            assert 1 <= found.seq <= world.simulation.seq
-            assert found.because_of <= found.seq
+        for result in verdict.applied:
+            assert 1 <= result.seq <= world.simulation.seq
+            assert result.because_of <= result.seq
     kept, broken = verdicts
     assert kept.word == "kept", kept.broken
     assert broken.word == ("advice" if rulebook()[name].advice else "broken"), broken.applied
@@ -329,8 +329,8 @@ def test_a_client_that_does_everything_right_breaks_no_rule(world: Desk) -> None
 
 def test_a_key_that_changes_with_the_retry_is_no_key(world: Desk) -> None:
     orders("a", "b")(world)
-    (found,) = check(world.simulation, rules=("idempotent-retry",)).verdicts[0].broken
-    assert "another clord_id" in found.broken
+    (result,) = check(world.simulation, rules=("idempotent-retry",)).verdicts[0].broken
+    assert "another clord_id" in result.broken
 
 
 def test_what_another_caller_does_is_not_held_against_this_one(world: Desk) -> None:
@@ -347,13 +347,16 @@ def test_what_another_caller_does_is_not_held_against_this_one(world: Desk) -> N
 
 def test_a_finding_says_who_when_where_and_after_what(world: Desk) -> None:
     too_often("1s")(world)
-    (found,) = check(world.simulation, rules=("retry-after",)).verdicts[0].broken
-    shown = found.document()
-    assert shown["caller"] == world.firm.users[0].name
-    assert shown["seq"] == world.simulation.seq and shown["because_of"] == world.simulation.seq - 2
-    assert shown["request_id"] == f"{world.simulation.seq:016x}"
-    assert "after 1s, Retry-After was 5s" in shown["broken"]
-    assert explain(world.simulation, shown["request_id"]) is not None
+    (result,) = check(world.simulation, rules=("retry-after",)).verdicts[0].broken
+    displayed = result.document()
+    assert displayed["caller"] == world.firm.users[0].name
+    assert (
+        displayed["seq"] == world.simulation.seq
+        and displayed["because_of"] == world.simulation.seq - 2
+    )
+    assert displayed["request_id"] == f"{world.simulation.seq:016x}"
+    assert "after 1s, Retry-After was 5s" in displayed["broken"]
+    assert explain(world.simulation, displayed["request_id"]) is not None
 
 
 def test_an_unknown_rule_is_refused(world: Desk) -> None:
@@ -371,14 +374,14 @@ def test_the_command_judges_a_journal_for_people_and_for_machines(
     def sim(*arguments: str) -> tuple[int, str, str]:
         return main(["conformance", *arguments]), *capsys.readouterr()
 
-    code, said, _ = sim(str(path), "--junit", str(junit))
+    code, output, _ = sim(str(path), "--junit", str(junit))
     assert code == 1
-    assert "1 rule broken" in said.splitlines()[0]
-    assert any(line.startswith("broken retry-after, §7.1") for line in said.splitlines())
-    code, said, _ = sim(str(path), "--json")
-    found = json.loads(said)
-    assert (code, found["ok"]) == (1, False)
-    broken = [rule["rule"] for rule in found["rules"] if rule["verdict"] == "broken"]
+    assert "1 rule broken" in output.splitlines()[0]
+    assert any(line.startswith("broken retry-after, §7.1") for line in output.splitlines())
+    code, output, _ = sim(str(path), "--json")
+    result = json.loads(output)
+    assert (code, result["ok"]) == (1, False)
+    broken = [rule["rule"] for rule in result["rules"] if rule["verdict"] == "broken"]
     assert broken == ["retry-after"]
     suite = ElementTree.parse(junit).getroot()[0]
     assert (suite.get("tests"), suite.get("failures")) == (str(len(rulebook())), "1")
@@ -391,5 +394,5 @@ def test_the_command_judges_a_journal_for_people_and_for_machines(
     code, _, problem = sim(str(path), "--rule", "backof")
     assert code == 2 and "unknown rule 'backof'" in problem
     assert sim()[0] == 2
-    code, said, _ = sim("--list")
-    assert code == 0 and {line.split(" ")[0] for line in said.splitlines()} >= {*rulebook()}
+    code, output, _ = sim("--list")
+    assert code == 0 and {line.split(" ")[0] for line in output.splitlines()} >= {*rulebook()}

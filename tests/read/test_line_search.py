@@ -37,8 +37,8 @@ def test_the_lines_are_those_that_have_the_text(
             after = draw.randrange(len(every))
             until = draw.randrange(after, len(every) + 1)
             naive = [line for line in every[after:until] if any(text in line for text in texts)]
-            found = lines_with(journal, branch, texts, after, until)
-            assert list(found) == naive, (branch.name, texts)
+            result = lines_with(journal, branch, texts, after, until)
+            assert list(result) == naive, (branch.name, texts)
             back = lines_with(journal, branch, texts, after, until, backwards=True)
             assert list(back) == naive[::-1], (branch.name, texts)
         done(prepare(journal, branch))

@@ -161,8 +161,8 @@ def test_a_journal_holds_no_secret_in_clear(tmp_path: Path) -> None:
         partner = world.exchange(firm(sim))
         person = {"external_id": "a", "ssn": "900112233", "first_name": "A"}
         partner.post("/v1/kyc/start", json=person)
-        who = {"user_id": "a", "phone_number": "14155551212", "date_of_birth": "1985-03-30"}
-        partner.post("/v1/kyc/prefill", json=who)
+        caller = {"user_id": "a", "phone_number": "14155551212", "date_of_birth": "1985-03-30"}
+        partner.post("/v1/kyc/prefill", json=caller)
         code = {"external_id": "a", "otp": "48151623"}
         assert partner.post("/v1/kyc/prefill/otp", json=code).status == 200
         hook = {"webhook_url": "http://127.0.0.1:1/", "signing_secret": "whsec_" + "c2VjcmV0" * 4}
@@ -240,11 +240,11 @@ def test_settings_that_change_answers_stand_in_the_journal(tmp_path: Path) -> No
     with journalled(path, settings=Settings(vendor_prefix=True, max_body=3_000)) as world:
         sim = world.simulation
         slug = quiet(sim).symbol
-        shown = world.gateway.get(f"/v1/market/slug/{slug}").json()["market"]
+        market = world.gateway.get(f"/v1/market/slug/{slug}").json()["market"]
         assert enter(world, quiet(sim), "buy", 60, 10, clordId="x" * 3_000).status == 413
     other = connect(Simulation(load_scenario("quickstart")))
     plain = other.gateway.get(f"/v1/market/slug/{slug}").json()["market"]
-    assert set(shown) != set(plain)
+    assert set(market) != set(plain)
     replay_file(path)
 
 
@@ -265,12 +265,12 @@ def agrees(sim: Simulation, path: Path) -> None:
     """Whether its journal shows what the simulation, rewound, shows."""
     for time in ("18:00", "18:20", "18:45", "19:00", "23:00"):
         until = parse_instant(f"2026-09-08T{time}:00Z")
-        found = simulation_at(path, until)
-        assert found.now == min(until, sim.now)
+        result = simulation_at(path, until)
+        assert result.now == min(until, sim.now)
         if until <= sim.now:
             again = sim.fork()
             again.rewind(to=until)
-            assert (found.digest, found.seq) == (again.digest, again.seq)
+            assert (result.digest, result.seq) == (again.digest, again.seq)
 
 
 def test_what_a_mapping_of_a_step_says_happens_in_one_order_in_a_replay_too(tmp_path) -> None:

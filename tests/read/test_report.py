@@ -40,12 +40,12 @@ def report_of(journal: bytes, folder: Path) -> ReportFile:
     return ReportFile(folder / "run.html")
 
 
-def seen(sim: Simulation, symbols: tuple[str, ...] = ()) -> dict[str, Rows]:
+def noticed(sim: Simulation, symbols: tuple[str, ...] = ()) -> dict[str, Rows]:
     """Views of the present, with the terms of some instruments."""
-    found = {name: view(sim.engine, name)[name] for name in VIEWS}
+    result = {name: view(sim.engine, name)[name] for name in VIEWS}
     listed = sim.exchange.instruments
-    rows = [states.instrument_answer(sim.exchange, listed.require(one)) for one in symbols]
-    return found | {"instruments": rows}
+    rows = [states.instrument_answer(sim.exchange, listed.require(symbol)) for symbol in symbols]
+    return result | {"instruments": rows}
 
 
 class Watcher(Recorder):
@@ -54,7 +54,7 @@ class Watcher(Recorder):
     def note(self) -> None:
         branch = self.sim.journal.branch
         if branch.seq > branch.from_seq or not branch.seq:
-            self.states[branch.name, self.sim.seq] = seen(self.sim)  # type: ignore[assignment]
+            self.states[branch.name, self.sim.seq] = noticed(self.sim)  # type: ignore[assignment]
 
 
 @pytest.mark.long
@@ -76,7 +76,7 @@ def test_every_moment_of_every_branch_is_what_it_was(
             assert report.state(name, branch, seq) == was[name], (branch, seq, name)
         if seq:
             record = done(history.record(seq, branch))
-            assert report.whole(branch, seq) == {**record, "causes": None}
+            assert report.complete(branch, seq) == {**record, "causes": None}
 
 
 @pytest.mark.long
@@ -96,15 +96,15 @@ def test_what_an_input_changes_is_known_from_its_events(
     symbols = tuple(row["symbol"] for row in report.state("instruments", "main", 0))
     assert len(symbols) > 40
     for _ in replaying(again, lines):
-        for name, rows in seen(again, symbols).items():
-            told = report.state(name, "main", again.seq)
+        for name, rows in noticed(again, symbols).items():
+            reported = report.state(name, "main", again.seq)
             if name == "instruments":
-                told = [row for row in told if row["symbol"] in symbols]
-            assert told == rows, (again.seq, name)
+                reported = [row for row in reported if row["symbol"] in symbols]
+            assert reported == rows, (again.seq, name)
 
 
 def sim(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    code = main([str(one) for one in arguments])
+    code = main([str(argument) for argument in arguments])
     return code, *capsys.readouterr()
 
 
@@ -135,8 +135,8 @@ def test_what_is_no_journal_and_what_would_be_overwritten_is_refused(
     page, lines = journal.with_name("page.html"), journal.read_bytes().splitlines(keepends=True)
     spoilt = journal.with_name("spoilt.ndjson")
     spoilt.write_bytes(b"".join([*lines[:3], b'{"nonsense": 1}\n', *lines[3:]]))
-    told = f"{spoilt}:4:1: not a journal record\n"
-    assert sim(capsys, "report", spoilt, "--out", page) == (2, "", told)
+    reported = f"{spoilt}:4:1: not a journal record\n"
+    assert sim(capsys, "report", spoilt, "--out", page) == (2, "", reported)
     missing = journal.with_name("missing.ndjson")
     code, _, err = sim(capsys, "report", missing, "--out", page)
     assert code == 2 and "missing.ndjson" in err and "No such file" in err
@@ -185,25 +185,25 @@ def test_failed_runs_leave_a_page(capsys: Any, tmp_path: Path) -> None:
 def test_a_long_run_has_every_row_and_says_of_how_many_it_has_more(
     capsys: Any, journal: Path
 ) -> None:
-    whole, short = journal.with_name("whole.html"), journal.with_name("short.html")
-    sim(capsys, "report", journal, "--out", whole)
+    total, short = journal.with_name("whole.html"), journal.with_name("short.html")
+    sim(capsys, "report", journal, "--out", total)
     code, out, err = sim(capsys, "report", journal, "--out", short, "--inputs", "3")
     assert (code, err) == (0, "") and "records and states of the last 3 of " in out
-    every, some = ReportFile(whole), ReportFile(short)
+    every, some = ReportFile(total), ReportFile(short)
     assert every.index["health"]["notices"] == [] and every.index["since"] == 0
     (notice,) = some.index["health"]["notices"]
     assert notice in out.replace("the page has ", "")
-    seen = 0
+    observed = 0
     for name, branch in every.branches.items():
         for seq in range(branch["from_seq"] + 1, branch["last_seq"] + 1):
             assert some.row(name, seq) == every.row(name, seq)
             if every.position(name, seq) >= some.index["since"]:
-                seen += 1
+                observed += 1
                 assert some.record(name, seq) == every.record(name, seq)
-                for one in VIEWS:
-                    assert some.state(one, name, seq) == every.state(one, name, seq), one
-    assert seen == 3
-    assert len(short.read_bytes()) < len(whole.read_bytes())
+                for view in VIEWS:
+                    assert some.state(view, name, seq) == every.state(view, name, seq), view
+    assert observed == 3
+    assert len(short.read_bytes()) < len(total.read_bytes())
 
 
 def test_how_much_a_page_has_is_said_with_the_page(capsys: Any, journal: Path) -> None:

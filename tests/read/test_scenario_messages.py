@@ -19,7 +19,7 @@ world: {instruments: [{symbol: a, state: OPEN}, {symbol: h, state: OPEN, tick_si
 ORDER = "steps:\n  - {order: {as: maker, symbol: %s, side: buy, price: '%s', qty: '1'}%s}\n"
 
 
-def told(text: str) -> list[str]:
+def notices(text: str) -> list[str]:
     with pytest.raises(ScenarioError) as refused:
         check(text)
     return [str(problem) for problem in refused.value.problems]
@@ -79,7 +79,7 @@ def test_terms_of_an_instrument_are_taken_or_it_is_said_what_is_wrong_with_them(
     if not messages:
         load_scenario(text)
         return
-    assert [message.partition(": ")[2] for message in told(text)] == messages
+    assert [message.partition(": ")[2] for message in notices(text)] == messages
 
 
 X = "name: x\n"
@@ -116,8 +116,8 @@ def test_terms_of_an_asset_are_taken_or_it_is_said_what_is_wrong_with_them(
     if not messages:
         load_scenario(text)
         return
-    found = [message.partition(": ")[2].partition(": ")[2] for message in told(text)]
-    assert found == messages
+    partitions = [message.partition(": ")[2].partition(": ")[2] for message in notices(text)]
+    assert partitions == messages
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_terms_of_an_asset_are_taken_or_it_is_said_what_is_wrong_with_them(
     ],
 )
 def test_one_slip_is_one_sentence_with_its_place(text: str, message: str) -> None:
-    problems = told(text)
+    problems = notices(text)
     assert len(problems) == 1
     assert message in problems[0]
 
@@ -176,7 +176,7 @@ def test_what_is_meant_is_left_alone(text: str) -> None:
 
 
 def test_a_wrong_assumption_beside_a_world_of_its_own_is_told() -> None:
-    assert told(HEAD + "assumptions: {engine.latency: soon}\n") == [
+    assert notices(HEAD + "assumptions: {engine.latency: soon}\n") == [
         "text:4:31: not a duration: 'soon' (write PT5M or 5m)"
     ]
 
@@ -208,13 +208,13 @@ GENERATED = "aec-mlb-tor-lad-2026-09-08"
 def test_a_book_has_orders_that_its_market_accepts(
     symbol: str, mid: str, size: str, told_text: str
 ) -> None:
-    (message,) = told(BOOK % (symbol, mid, size))
+    (message,) = notices(BOOK % (symbol, mid, size))
     assert told_text in message
 
 
 @pytest.mark.parametrize("state", ["HALTED", "PENDING", "CLOSED"])
 def test_a_book_needs_a_market_that_accepts_orders(state: str) -> None:
-    (message,) = told((BOOK % ("a", "0.5", "5")).replace("state: OPEN", f"state: {state}"))
+    (message,) = notices((BOOK % ("a", "0.5", "5")).replace("state: OPEN", f"state: {state}"))
     assert message.endswith(f"a is {state} at the start and accepts no orders")
     assert load_scenario((BOOK % ("a", "0.5", "5")).replace("state: OPEN", "state: PREOPEN"))
 
@@ -242,11 +242,11 @@ def test_inherited_orders_fit_the_instrument_that_a_file_changes(
     (tmp_path / "base.yaml").write_text(f"{head}  instruments: [{terms}]\n  {inherited}\n")
     child = tmp_path / "child.yaml"
     changed = "{symbol: x, fractional_qty_scale: 1}"
-    whole = f"name: child\nextends: base.yaml\nworld: {{instruments: [{changed}]}}\n"
-    child.write_text(whole)
-    (message,) = told(str(child))
+    total = f"name: child\nextends: base.yaml\nworld: {{instruments: [{changed}]}}\n"
+    child.write_text(total)
+    (message,) = notices(str(child))
     assert f"x inherits an order: {text}" in message
-    child.write_text(whole.replace("scale: 1}", "scale: 1000}"))
+    child.write_text(total.replace("scale: 1}", "scale: 1000}"))
     assert load_scenario(str(child))
 
 
@@ -264,5 +264,5 @@ def test_a_book_may_be_of_any_market_that_is_listed_at_the_start(symbol: str) ->
 )
 def test_an_order_of_a_generated_market_has_its_units(terms: str, told_text: str) -> None:
     order = f"{{symbol: {GENERATED}, side: buy, as: maker, {terms}}}"
-    messages = told(f"name: slips\nextends: quickstart\nworld: {{orders: [{order}]}}\n")
+    messages = notices(f"name: slips\nextends: quickstart\nworld: {{orders: [{order}]}}\n")
     assert any(told_text in message for message in messages)

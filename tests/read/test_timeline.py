@@ -78,14 +78,14 @@ def test_rows_are_chosen_by_kind_caller_symbol_and_moment(
 def test_a_choice_that_leaves_nothing_says_what_there_is(
     options: list[str], journal: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = "no row matches: there are 2 control, 1 request, 3 step, "
+    output = "no row matches: there are 2 control, 1 request, 3 step, "
     capsys.readouterr()
     assert main(["timeline", str(journal), *options]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert said in printed and printed.endswith("timer; callers are firms/atlas")
+    assert output in printed and printed.endswith("timer; callers are firms/atlas")
     assert main(["timeline", str(journal), *options, "--json"]) == 0
     printed, errors = capsys.readouterr()
-    assert json.loads(printed)["rows"] == [] and said in errors
+    assert json.loads(printed)["rows"] == [] and output in errors
 
 
 def test_the_help_lists_the_kinds_that_rows_have() -> None:

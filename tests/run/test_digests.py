@@ -21,15 +21,15 @@ SEEDS = (1, 7, 42)
 
 def digests(scenario: str, folder: Path, seeds: Sequence[int] = SEEDS) -> dict[str, str]:
     """Digest of every run of a scenario by its seed and parameters, as `sim run` reports them."""
-    found = {}
+    result = {}
     for seed in seeds:
         results = folder / f"{scenario}-{seed}.ndjson"
         assert main(["run", scenario, "--seeds", str(seed), "--results", str(results)]) == 0
         for line in results.read_text().splitlines():
             run = json.loads(line)["report"]
             chosen = ",".join(f"{name}={value}" for name, value in run["params"].items())
-            found[f"seed {seed}, {chosen}" if chosen else f"seed {seed}"] = run["digest"]
-    return found
+            result[f"seed {seed}, {chosen}" if chosen else f"seed {seed}"] = run["digest"]
+    return result
 
 
 # A test of its own for each seed, so that the slow scenarios share out among processes.
@@ -56,5 +56,5 @@ if __name__ == "__main__":
     import tempfile
 
     with tempfile.TemporaryDirectory() as name:
-        made = {scenario: digests(scenario, Path(name)) for scenario in bundled_scenarios()}
-    RECORDED.write_text(json.dumps(made, indent=1) + "\n")
+        renewed = {scenario: digests(scenario, Path(name)) for scenario in bundled_scenarios()}
+    RECORDED.write_text(json.dumps(renewed, indent=1) + "\n")

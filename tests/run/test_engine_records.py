@@ -24,8 +24,8 @@ NOW = 1_000
 
 
 def recorded(outcome: Outcome, entry: LoggedCall | None = None) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(wire.encode(record_of(outcome, entry, NOW)))
-    return found
+    result: dict[str, Any] = json.loads(wire.encode(record_of(outcome, entry, NOW)))
+    return result
 
 
 def test_an_outcome_of_nothing_has_an_empty_record() -> None:
@@ -82,8 +82,8 @@ def test_trades_are_only_named_because_their_executions_are_events_too() -> None
 
 @pytest.mark.parametrize(("ready_at", "elapsed"), [(NOW - 1, 0), (NOW, 0), (NOW + 1, 1)])
 def test_an_answer_that_is_ready_took_no_time(ready_at: int, elapsed: int) -> None:
-    found = recorded(Outcome(seq=1, reply=Reply(ready_at=ready_at)))
-    assert found.get("elapsed", 0) == elapsed
+    result = recorded(Outcome(seq=1, reply=Reply(ready_at=ready_at)))
+    assert result.get("elapsed", 0) == elapsed
 
 
 @pytest.mark.parametrize(("shared", "most"), [(False, 4096), (True, 1024)])
@@ -92,12 +92,12 @@ def test_a_long_body_is_recorded_by_its_size_and_digest(shared: bool, most: int)
         body = json.dumps("x" * (size - 2)).encode()
         assert len(body) == size
         for _ in range(2):  # the second time its digest is remembered
-            found = recorded(Outcome(seq=1, reply=Reply(body=body, shared=shared)))
+            result = recorded(Outcome(seq=1, reply=Reply(body=body, shared=shared)))
             if size > most:
                 digest = sha256(body).hexdigest()
-                assert found == {"status": 200, "body_size": size, "body_sha256": digest}
+                assert result == {"status": 200, "body_size": size, "body_sha256": digest}
             else:
-                assert found == {"status": 200, "body": json.loads(body)}
+                assert result == {"status": 200, "body": json.loads(body)}
 
 
 def test_a_body_that_is_no_json_is_recorded_as_text_of_its_bytes() -> None:
@@ -133,7 +133,7 @@ def test_effects_are_recorded_in_their_kinds() -> None:
         Resolve("answer/1", reply),
         Post("attempt/1", "https://a.test/x?y=1", "evt", b"body"),
     ]
-    found = recorded(
+    result = recorded(
         Outcome(
             seq=1,
             effects=list(effects),
@@ -142,7 +142,7 @@ def test_effects_are_recorded_in_their_kinds() -> None:
         )
     )
     chain = zlib.crc32(b"last", zlib.crc32(twin, zlib.crc32(frame)))
-    assert found == {
+    assert result == {
         "frames": 4,
         "frames_crc": chain,
         "closed": [
@@ -163,10 +163,10 @@ def test_effects_are_recorded_in_their_kinds() -> None:
 
 
 def test_the_header_names_the_versions_that_may_change_a_digest() -> None:
-    found = library_versions()
-    assert list(found) == ["sandbox-exchange", "msgspec", "protobuf", "tzdata"]
-    assert found["sandbox-exchange"] == RELEASE
-    assert all(found.values())
+    result = library_versions()
+    assert list(result) == ["sandbox-exchange", "msgspec", "protobuf", "tzdata"]
+    assert result["sandbox-exchange"] == RELEASE
+    assert all(result.values())
 
 
 def test_a_book_is_the_same_for_every_caller_and_recorded_by_its_size_from_a_kilobyte_on() -> None:
@@ -182,4 +182,4 @@ def test_a_book_is_the_same_for_every_caller_and_recorded_by_its_size_from_a_kil
         assert out.get("body_size", len(book)) == len(book)
         kept.append((len(book), "body" in out))
     assert kept[0][0] < 1_024 < kept[-1][0] < 4_096
-    assert all(whole == (size <= 1_024) for size, whole in kept)
+    assert all(total == (size <= 1_024) for size, total in kept)

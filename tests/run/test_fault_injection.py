@@ -58,9 +58,9 @@ class Failing:
         self.error = next(mistakes)()
         self.__name__ = getattr(function, "__name__", "")
 
-    def __call__(self, *given: Any, **named: Any) -> NoReturn:
+    def __call__(self, *value: Any, **named: Any) -> NoReturn:
         if self._late:
-            self._function(*given, **named)
+            self._function(*value, **named)
         raise self.error
 
 
@@ -94,8 +94,8 @@ class Run:
         self.world = connect(self.sim)
         self.world._tokens, self.world._assertions = dict(origin._tokens), 1_000
         self.instrument = quiet(self.sim)
-        ours = order(self.instrument, "buy", 10, 1)
-        answer = trader(self.world).post("/v1/trading/orders", json=ours)
+        actual = order(self.instrument, "buy", 10, 1)
+        answer = trader(self.world).post("/v1/trading/orders", json=actual)
         self.answered = {answer.json()["orderId"]}
         self.before = (self.sim.seq, self.sim.digest)
 
@@ -121,7 +121,7 @@ class Run:
         again = self._replayed.fork()
         verify(again, (line for line in lines if line[0] > self._lines))
         assert (again.seq, again.digest) == self.before
-        assert {one.id for one in again.exchange.trading.orders.open()} >= self.answered
+        assert {order.id for order in again.exchange.trading.orders.open()} >= self.answered
 
 
 # ---- what a client, the clock and an operator can do
@@ -150,7 +150,7 @@ def exchange(run: Run, _: object) -> object:
 
 def rpc(run: Run, _: object) -> object:
     instrument = run.instrument
-    wanted = wire.InsertOrderRequest(
+    insert_order_request = wire.InsertOrderRequest(
         type=2,
         side=1,
         symbol=instrument.symbol,
@@ -158,7 +158,7 @@ def rpc(run: Run, _: object) -> object:
         price=15 * instrument.price_scale // 100,
         time_in_force=2,
     )
-    return rpc_trader(run.world).call("OrderEntryAPI.InsertOrder", wanted)
+    return rpc_trader(run.world).call("OrderEntryAPI.InsertOrder", insert_order_request)
 
 
 def download(run: Run, _: object) -> object:
@@ -167,14 +167,14 @@ def download(run: Run, _: object) -> object:
 
 
 def subscription(operation: str) -> Call:
-    found = load_contract().by_name(operation)
+    result = load_contract().by_name(operation)
 
     def act(run: Run, _: object) -> object:
-        if found.content == "web_socket":
-            return run.world.web_socket(key(run.sim), found.bindings[0][1])
-        given = {"account": firm(run.sim).users[0].account, "symbols": [run.instrument.symbol]}
-        fields = {name: given[name] for name in found.request.__struct_fields__ if name in given}
-        request = found.request(**fields) if found.kind == "server" else None
+        if result.content == "web_socket":
+            return run.world.web_socket(key(run.sim), result.bindings[0][1])
+        value = {"account": firm(run.sim).users[0].account, "symbols": [run.instrument.symbol]}
+        fields = {name: value[name] for name in result.request.__struct_fields__ if name in value}
+        request = result.request(**fields) if result.kind == "server" else None
         return rpc_trader(run.world).stream(operation, request)
 
     return Call(act)
@@ -258,7 +258,7 @@ def test_a_run_that_has_ended_takes_no_input_and_goes_nowhere(
 
 # ---- stages
 
-PATHS = {name: found for name, found in vars(pipeline).items() if isinstance(found, Path)}
+PATHS = {name: result for name, result in vars(pipeline).items() if isinstance(result, Path)}
 feeds = cycle(FEEDS)
 WALKED: dict[str, Callable[[], list[str]]] = {
     "_REST": lambda: [name for name in CALLS if name.startswith("rest ")],
@@ -311,12 +311,12 @@ def test_a_step_of_the_engine_that_fails_ends_the_run(
     name: str, step: str, late: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, call = Run(), CALLS[name]
-    given = call.prepare(run)
+    value = call.prepare(run)
     owner = STEPS[step](run.sim.engine)
     broken = Failing(getattr(owner, step), late=late)
     with monkeypatch.context() as patch:
         patch.setattr(owner, step, broken)
-        run.fails(lambda: call.act(run, given), broken.error)
+        run.fails(lambda: call.act(run, value), broken.error)
     run.has_ended(broken.error)
 
 
@@ -325,17 +325,17 @@ def test_an_input_that_cannot_be_encoded_changes_nothing_and_the_run_goes_on(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, call = Run(), CALLS[name]
-    given = call.prepare(run)
+    argument = call.prepare(run)
     run.before = (run.sim.seq, run.sim.digest)
     broken = Failing(engine_module._encode, late=False)
     with monkeypatch.context() as patch:
         patch.setattr(engine_module, "_encode", broken)
         with pytest.raises(BaseException) as raised:
-            call.act(run, given)
+            call.act(run, argument)
     assert raised.value is broken.error
     assert run.sim.ended is None
     run.replays()
-    call.act(run, given)
+    call.act(run, argument)
     run.before = (run.sim.seq, run.sim.digest)
     run.replays()
 
@@ -345,7 +345,7 @@ def test_an_outcome_that_cannot_be_encoded_ends_the_run(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, call = Run(), CALLS[name]
-    given = call.prepare(run)
+    argument = call.prepare(run)
     encode, error = engine_module._encode, OverflowError("out of range")
 
     def only_inputs(value: object) -> bytes:
@@ -355,7 +355,7 @@ def test_an_outcome_that_cannot_be_encoded_ends_the_run(
 
     with monkeypatch.context() as patch:
         patch.setattr(engine_module, "_encode", only_inputs)
-        run.fails(lambda: call.act(run, given), error)
+        run.fails(lambda: call.act(run, argument), error)
     run.has_ended(error)
 
 
@@ -366,7 +366,7 @@ NO_ROOM = cycle((errno.ENOSPC, errno.EIO, errno.EMFILE, errno.EFBIG))
 @pytest.mark.parametrize("name", CALLS)
 def test_a_journal_that_takes_no_line_ends_the_run(name: str, written: int) -> None:
     run, call = Run(), CALLS[name]
-    given = call.prepare(run)
+    argument = call.prepare(run)
     run.before = (run.sim.seq, run.sim.digest)
     file, number = run.sim.journal._file, next(NO_ROOM)
 
@@ -377,7 +377,7 @@ def test_a_journal_that_takes_no_line_ends_the_run(name: str, written: int) -> N
 
     run.sim.journal._file = Full()
     with pytest.raises(JournalLost) as raised:
-        call.act(run, given)
+        call.act(run, argument)
     assert raised.value.errno == number
     run.has_ended(raised.value)
 
@@ -392,10 +392,10 @@ class Interrupted(io.BytesIO):
             self.fails = ""
             raise MemoryError
 
-    def seek(self, *place: int) -> int:
-        found = super().seek(*place)
+    def seek(self, *position: int) -> int:
+        result = super().seek(*position)
         self._maybe("seek")
-        return found
+        return result
 
     def read(self, size: int | None = -1) -> bytes:
         super().read((size or 0) // 2)
@@ -482,8 +482,8 @@ def the_hook_fails(name: str, hook: str, late: bool) -> None:
     engine = run.sim.engine
     owner = engine.input_effects if hasattr(engine.input_effects, f"_{hook}") else engine
     hooks = engine._requesters if hook == "next_input" else getattr(owner, f"_{hook}")
-    place = next(i for i, each in enumerate(hooks) if each.__self__ is engine.extensions[name])
-    hooks[place] = broken = Failing(hooks[place], late=late)
+    position = next(i for i, each in enumerate(hooks) if each.__self__ is engine.extensions[name])
+    hooks[position] = broken = Failing(hooks[position], late=late)
     with pytest.raises(type(broken.error)) as raised:
         synchronous_order(run)
     assert raised.value is broken.error

@@ -114,16 +114,16 @@ def test_orders_that_expire_have_the_same_timers_where_a_step_waits_for_a_recurr
         assert run_scenario(scenario, simulation=run, check_invariants=False)
         return run.digest
 
-    one = Simulation(scenario)
-    one.snapshot("start")
-    fork = one.fork()
-    digest = run_on(one)
-    assert b"expiry_timer" in b"".join(one.journal.lines())
+    item = Simulation(scenario)
+    item.snapshot("start")
+    fork = item.fork()
+    digest = run_on(item)
+    assert b"expiry_timer" in b"".join(item.journal.lines())
     assert run_on(fork) == digest
-    one.restore("start")
-    assert run_on(one) == digest
-    one.reset()
-    assert run_on(one) == digest
+    item.restore("start")
+    assert run_on(item) == digest
+    item.reset()
+    assert run_on(item) == digest
 
 
 def far_apart(
@@ -250,7 +250,7 @@ def test_a_stream_of_the_origin_is_taken_up_in_the_fork_by_its_resume_token() ->
     instrument = quiet(world.simulation)
     heard = streams.drop_copy(world)
     streams.trade(world, instrument, 40)
-    told = [execution.id for frame in heard.take() for execution in frame.executions]
+    reported = [execution.id for frame in heard.take() for execution in frame.executions]
     streams.trade(world, instrument, 41)
     frames = heard.take()
     later = [execution.id for frame in frames for execution in frame.executions]
@@ -259,7 +259,7 @@ def test_a_stream_of_the_origin_is_taken_up_in_the_fork_by_its_resume_token() ->
     again = streams.drop_copy(fork, resume_token=frames[0].resume_token)
     missed = [execution.id for frame in frames[1:] for execution in frame.executions]
     streams.trade(fork, instrument, 42)
-    found = [execution.id for frame in again.take() for execution in frame.executions]
-    assert told and found[: len(missed)] == missed
-    new = found[len(missed) :]
-    assert len(new) == len(later) and not set(new) & {*told, *later}
+    ids = [execution.id for frame in again.take() for execution in frame.executions]
+    assert reported and ids[: len(missed)] == missed
+    new = ids[len(missed) :]
+    assert len(new) == len(later) and not set(new) & {*reported, *later}

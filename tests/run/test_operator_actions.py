@@ -209,8 +209,8 @@ def test_the_answer_to_an_order_says_what_every_list_of_orders_says(
     answer = world.simulation.control("order.place", "", asked).value
     client = world.exchange(firm(world.simulation), taker.name)
     listed = client.post("/v1/report/orders/search", json={"symbol": symbol}).json()["order"]
-    (shown,) = [order for order in listed if order["id"] == answer["order_id"]]
-    assert answer["state"] == shown["state"] == f"ORDER_STATE_{state}"
+    (displayed,) = [order for order in listed if order["id"] == answer["order_id"]]
+    assert answer["state"] == displayed["state"] == f"ORDER_STATE_{state}"
     assert ("reason" in answer) is (state == "REJECTED")
     assert answer.get("reason", "said") != ""
 
@@ -233,9 +233,9 @@ def test_a_tick_that_no_index_has_is_refused_and_changes_nothing(
     world: Connection, asset: str, fields: dict[str, str], words: str
 ) -> None:
     assets = world.simulation.exchange.assets
-    before = [(one.id, list(one.by_hand)) for one in assets.all()]
+    before = [(item.id, list(item.by_hand)) for item in assets.all()]
     with pytest.raises(InvalidRequest, match=words) as refused:
         world.simulation.control("price.tick", asset, fields)
     assert refused.value.remedy or "from 0" in refused.value.message
-    assert [(one.id, one.by_hand) for one in assets.all()] == before
+    assert [(item.id, item.by_hand) for item in assets.all()] == before
     world.simulation.control("price.tick", "crypto:new-1", {"price": "1000000000"})

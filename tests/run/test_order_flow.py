@@ -51,11 +51,11 @@ ROWS = """0,maker,,m1,w,sell,0.60,100,,
 """
 
 
-def folder(place: Path, rows: str = ROWS, heading: str = HEADING, scenario: str = SCENARIO) -> str:
+def folder(path: Path, rows: str = ROWS, heading: str = HEADING, scenario: str = SCENARIO) -> str:
     """A scenario beside its CSV file; the scenario's path."""
-    (place / "flow.csv").write_text(heading + rows)
-    (place / "scenario.yaml").write_text(scenario)
-    return str(place / "scenario.yaml")
+    (path / "flow.csv").write_text(heading + rows)
+    (path / "scenario.yaml").write_text(scenario)
+    return str(path / "scenario.yaml")
 
 
 def pack(content: bytes) -> PackedFile:
@@ -66,8 +66,8 @@ def pack(content: bytes) -> PackedFile:
 
 
 def orders(sim: Simulation) -> list[tuple[str, int, int, str]]:
-    found = [order for order in sim.exchange.trading.orders.all() if order.symbol == "w"]
-    return [(order.clord_id, order.price, order.cum_qty, order.state.name) for order in found]
+    results = [order for order in sim.exchange.trading.orders.all() if order.symbol == "w"]
+    return [(order.clord_id, order.price, order.cum_qty, order.state.name) for order in results]
 
 
 def test_rows_enter_when_they_are_due_and_show_on_every_surface(tmp_path: Path) -> None:
@@ -194,16 +194,16 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("row", "column", "says"), WRONG)
+@pytest.mark.parametrize(("row", "column", "text"), WRONG)
 def test_a_wrong_row_is_told_at_its_line_and_column(
-    row: str, column: int, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    row: str, column: int, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = folder(tmp_path, f"0,maker,,m0,w,sell,0.60,1,,\n\n{row}\n")
     assert main(["check", path]) == 2
-    line, *shown = capsys.readouterr().err.splitlines()
-    assert not shown or shown[1].index("^") == 4 + column - 1
+    line, *displayed = capsys.readouterr().err.splitlines()
+    assert not displayed or displayed[1].index("^") == 4 + column - 1
     assert line.startswith(f"{tmp_path / 'flow.csv'}:4:{column}: ")
-    assert says in line
+    assert text in line
 
 
 HEADINGS = [
@@ -220,13 +220,15 @@ HEADINGS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "says"), HEADINGS)
-def test_a_file_that_is_no_order_flow_is_told_where(text: str, says: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "message"), HEADINGS)
+def test_a_file_that_is_no_order_flow_is_told_where(
+    text: str, message: str, tmp_path: Path
+) -> None:
     path = folder(tmp_path)
     (tmp_path / "flow.csv").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(ScenarioError) as wrong:
         load_scenario(path)
-    assert str(wrong.value).startswith(f"{tmp_path / 'flow.csv'}:{says}")
+    assert str(wrong.value).startswith(f"{tmp_path / 'flow.csv'}:{message}")
 
 
 @given(

@@ -90,13 +90,13 @@ def test_a_quoted_book_is_there_from_the_first_instant_and_changes_by_itself(
     assert [level["qty"] for level in first["bids"]] == ["100", "250", "50"], (
         "the inventory limit of 400 bounds what it quotes"
     )
-    seen = set()
+    observed = set()
     for _ in range(20):
         living.advance("1m")
         answer = partner.get("/v1/orderbook/cents").json()
         assert answer["bids"] or answer["offers"]
-        seen.add(json.dumps(answer, sort_keys=True))
-    assert len(seen) > 10
+        observed.add(json.dumps(answer, sort_keys=True))
+    assert len(observed) > 10
 
 
 @pytest.mark.spec("S4.4-5")
@@ -280,7 +280,7 @@ def test_news_moves_quotes_and_a_participant_that_is_stopped_takes_its_orders_ou
 
 
 @pytest.mark.parametrize(
-    ("action", "subject", "body", "says"),
+    ("action", "subject", "body", "text"),
     [
         ("fair_price.set", "cents", {"price": "1"}, "between 0 and 1 dollar"),
         ("fair_price.set", "nowhere", {"price": "0.5"}, "unknown symbol"),
@@ -291,12 +291,12 @@ def test_news_moves_quotes_and_a_participant_that_is_stopped_takes_its_orders_ou
     ],
 )
 def test_what_cannot_be_done_to_participants_is_refused(
-    action: str, subject: str, body: dict[str, object], says: str
+    action: str, subject: str, body: dict[str, object], text: str
 ) -> None:
     sim = sim_of("participants: {makers: [{name: mm, symbols: cents}]}")
     with pytest.raises(Refusal) as refused:
         sim.control(action, subject, body)
-    assert says in refused.value.message
+    assert text in refused.value.message
 
 
 # ---- when they do it
@@ -325,9 +325,9 @@ def test_a_year_of_closed_markets_costs_nothing_and_so_does_one_without_particip
         .replace("extends: quickstart\n", "")
         .replace("world:", "world:\n  base: empty")
     )
-    closed, nobody = sim_of(world=world), sim_of("", world=world)
-    assert moved(closed, 365 * 24 * HOUR).fired == moved(nobody, 365 * 24 * HOUR).fired
-    assert len(closed.exchange.ctx.timers) == len(nobody.exchange.ctx.timers)
+    closed, stranger = sim_of(world=world), sim_of("", world=world)
+    assert moved(closed, 365 * 24 * HOUR).fired == moved(stranger, 365 * 24 * HOUR).fired
+    assert len(closed.exchange.ctx.timers) == len(stranger.exchange.ctx.timers)
 
 
 def test_maintenance_takes_their_orders_out_and_they_quote_again_after_it() -> None:
@@ -423,7 +423,7 @@ def test_money_and_contracts_add_up_under_participants_whatever_happens(
     trading = sim.exchange.trading
     assert violations(trading) == []
     for _ in range(data.draw(st.integers(1, 6))):
-        what = data.draw(
+        kind = data.draw(
             st.sampled_from(
                 (
                     "time",
@@ -441,20 +441,20 @@ def test_money_and_contracts_add_up_under_participants_whatever_happens(
         )
         symbol = data.draw(st.sampled_from(("cents", "fine")))
         try:
-            if what == "settle":
+            if kind == "settle":
                 sim.control(
                     "instrument.settle",
                     symbol,
                     {"price": data.draw(st.sampled_from(("0", "0.5", "1")))},
                 )
-            elif what == "cancel":
+            elif kind == "cancel":
                 trading.listings.cancel_all((symbol,))
-            elif what == "bust" and trading.trades:
+            elif kind == "bust" and trading.trades:
                 trading.listings.bust(
                     trading.trades[data.draw(st.integers(0, len(trading.trades) - 1))].id
                 )
-            elif what.isupper():
-                sim.control("instrument.state", symbol, {"state": what})
+            elif kind.isupper():
+                sim.control("instrument.state", symbol, {"state": kind})
         except Refusal:
             pass
         moved(sim, data.draw(st.integers(1, 10 * MINUTE)))
@@ -517,11 +517,11 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("text", "says"), WRONG)
-def test_participants_that_cannot_be_are_told_at_their_line(text: str, says: str) -> None:
+@pytest.mark.parametrize(("text", "message"), WRONG)
+def test_participants_that_cannot_be_are_told_at_their_line(text: str, message: str) -> None:
     with pytest.raises(ScenarioError) as wrong:
         load_scenario(f"{WORLD}participants:\n  {text}\n")
-    assert says in str(wrong.value)
+    assert message in str(wrong.value)
     assert wrong.value.problems[0].line == 9
 
 

@@ -23,7 +23,7 @@ from tests.journeys import FEW_GAMES, enter, key, quiet, retail_order, trader
 VIEWS = ("accounts", "orders", "books", "instruments", "limits", "faults", "verifications")
 
 
-def seen(sim: Simulation) -> tuple[Any, ...]:
+def noticed(sim: Simulation) -> tuple[Any, ...]:
     """Everything a journey has to restore."""
     trading = sim.exchange.trading
     rows = tuple(
@@ -35,7 +35,7 @@ def seen(sim: Simulation) -> tuple[Any, ...]:
         for account in trading.ledger
     )
     trades = tuple((trade.id, trade.state, trade.state_at) for trade in trading.trades)
-    found = tuple(tuple(trading.executions.of_account(name)) for name, _, _ in rows)
+    result = tuple(tuple(trading.executions.of_account(name)) for name, _, _ in rows)
     return (
         sim.seq,
         sim.now,
@@ -44,7 +44,7 @@ def seen(sim: Simulation) -> tuple[Any, ...]:
         rows,
         trades,
         len(trading.executions),
-        found,
+        result,
         sim.requests(),
     )
 
@@ -63,21 +63,21 @@ def test_every_place_of_a_run_can_be_visited_in_any_order(
         patch.setattr(snapshots, "FIRST_DISTANCE", 2)
         sim = Simulation(load_scenario(FEW_GAMES))
         world = connect(sim)
-        places = [seen(sim)]
+        places = [noticed(sim)]
         for number in numbers:
             do(world, number)
-            places.append(seen(sim))
+            places.append(noticed(sim))
         ends = list(places)
         sim.snapshot("end")
         while ends:
             index = order_of_visits.randrange(len(ends))
             sim.rewind(seq=ends[index][0])
-            assert seen(sim) == ends[index]
+            assert noticed(sim) == ends[index]
             ends = ends[:index]
         sim.restore("end")  # from another branch, forward
-        assert seen(sim) == places[-1]
+        assert noticed(sim) == places[-1]
         sim.rewind(seq=places[len(places) // 2][0])
-        assert seen(sim) == places[len(places) // 2]
+        assert noticed(sim) == places[len(places) // 2]
 
 
 def test_trades_that_cleared_since_are_new_again_and_busted_ones_were_never_busted() -> None:
@@ -87,19 +87,19 @@ def test_trades_that_cleared_since_are_new_again_and_busted_ones_were_never_bust
     enter(world, instrument, "buy", 60, 3)
     world.retail(key(sim)).post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 60, 3))
     sim.snapshot("traded")
-    before = seen(sim)
+    before = noticed(sim)
     (trade,) = sim.exchange.trading.trades
     assert trade.state is TradeState.NEW
     world.advance("1h")
     assert next(iter(sim.exchange.trading.trades)).state is TradeState.CLEARED
     fork = sim.fork()
     sim.restore("traded")
-    assert seen(sim) == before
+    assert noticed(sim) == before
     assert next(iter(fork.exchange.trading.trades)).state is TradeState.CLEARED
     sim.exchange.trading.listings.bust(trade.id)
     assert next(iter(fork.exchange.trading.trades)).state is TradeState.CLEARED
     sim.restore("traded")
-    assert seen(sim) == before
+    assert noticed(sim) == before
 
 
 def test_snapshots_share_what_never_changes() -> None:

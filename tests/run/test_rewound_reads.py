@@ -61,8 +61,8 @@ def names_of(world: Connection) -> dict[str, str]:
     sim = world.simulation
     trades, orders = sim.exchange.trading.trades, sim.exchange.trading.orders.rows
     user = firm(sim).users[0]
-    mine = next(found for found in orders if found.account == user.account)
-    retail = next(found for found in orders if found.account == key(sim).account)
+    mine = next(result for result in orders if result.account == user.account)
+    retail = next(result for result in orders if result.account == key(sim).account)
     symbol = next(iter(trades)).symbol
     executions = sim.exchange.trading.executions
     event = sim.exchange.reference.event_of(symbol)
@@ -75,7 +75,7 @@ def names_of(world: Connection) -> dict[str, str]:
         "execution": next(row.id for row in executions if row.order.id == mine.id),
         "event": str(event.id),
         "event slug": event.slug,
-        "market": next(str(one.id) for one in event.markets if one.slug == symbol),
+        "market": next(str(market.id) for market in event.markets if market.slug == symbol),
         "game": event.game_id,
         "transaction": "",
     }
@@ -108,7 +108,7 @@ def filled(path: str, names: dict[str, str], plane: Plane) -> str:
         parts["id"] = names["market"] if "/market/" in path else names["event"]
         if "tags" in path or "series" in path or "subjects" in path:
             parts["id"] = "1"
-    return re.sub(r"\{([^}]*)\}", lambda found: parts[found[1]], path)
+    return re.sub(r"\{([^}]*)\}", lambda result: parts[result[1]], path)
 
 
 def reads() -> Iterator[tuple[str, Plane, str, str]]:
@@ -142,10 +142,10 @@ class Reader(Connection):
         return super().assertion(firm, **{"jti": f"reader-{self.simulation.seq}"} | claims)
 
 
-def seen(world: Connection, names: dict[str, str]) -> dict[str, bytes]:
+def noticed(world: Connection, names: dict[str, str]) -> dict[str, bytes]:
     """What each read answers, read in a fork, so that reading leaves no trace in the run."""
     fork = Reader(world.simulation.fork())
-    found = {}
+    result = {}
     for name, plane, verb, path in READS:
         address = filled(path, names, plane)
         http = client(fork, plane)
@@ -154,13 +154,13 @@ def seen(world: Connection, names: dict[str, str]) -> dict[str, bytes]:
         else:
             body = BODIES.get(name, lambda names: {})(names)
             if name == "PreviewOrder":
-                made = retail_order if plane == "retail" else order
+                created = retail_order if plane == "retail" else order
                 instrument = fork.simulation.exchange.instruments.require(names["symbol"])
-                body = made(instrument, "BUY_LONG" if plane == "retail" else "buy", 40, 1)
+                body = created(instrument, "BUY_LONG" if plane == "retail" else "buy", 40, 1)
                 body = {"request": body}
             answer = http.post(address, json=body)
-        found[f"{plane} {verb} {path}"] = b"%d %b" % (answer.status, answer.body)
-    return found
+        result[f"{plane} {verb} {path}"] = b"%d %b" % (answer.status, answer.body)
+    return result
 
 
 def live(world: Connection) -> None:
@@ -201,25 +201,25 @@ def test_reads_are_the_same_after_a_rewind_and_forward_again(
     world, file = travelled
     sim = world.simulation
     names = names_of(world)
-    there, early = (sim.seq, sim.now, sim.digest), seen(world, names)
+    there, early = (sim.seq, sim.now, sim.digest), noticed(world, names)
     answered = [name for name, answer in early.items() if answer.startswith(b"200 ")]
     assert len(early) > 100
     assert len(answered) > 80, sorted(set(early) - set(answered))
     live_on(world)
-    end, late = (sim.seq, sim.now), seen(world, names)
+    end, late = (sim.seq, sim.now), noticed(world, names)
     assert sum(early[name] != late[name] for name in early) > 20
     inputs = inputs_since(sim, there[0])
 
     sim.rewind(seq=there[0])
     assert (sim.seq, sim.now, sim.digest) == there
-    assert seen(world, names) == early
+    assert noticed(world, names) == early
     for input_ in inputs:
         sim.handle(input_)
     assert (sim.seq, sim.now) == end  # but for the frames of streams, which the rewind has ended
-    assert seen(world, names) == late
+    assert noticed(world, names) == late
 
     header, lines = read_journal(io.BytesIO(file.getvalue()))
     again = simulation_of(header)
     verify(again, lines)
     assert again.digest == sim.digest
-    assert seen(connect(again), names) == late
+    assert noticed(connect(again), names) == late

@@ -151,12 +151,12 @@ steps:
 """
     report = run_scenario(load_scenario(text))
     assert not report.ok
-    shown = " ".join(" ".join(report.lines()).split())
-    assert shown.startswith("FAILED wrong")
+    displayed = " ".join(" ".join(report.lines()).split())
+    assert displayed.startswith("FAILED wrong")
     for part in (
         "order bid is NEW, not FILLED",
         "['0.45 x 10'], not ['0.46 x 10']",
         "cash of maker is",
         "0 orders are open, not 3",
     ):
-        assert part in shown
+        assert part in displayed

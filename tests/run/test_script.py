@@ -240,11 +240,11 @@ def test_participants_that_a_scenario_makes_may_be_named() -> None:
     )
 
 
-@pytest.mark.parametrize(("text", "says"), WRONG)
-def test_what_cannot_be_is_told_at_its_line(text: str, says: str) -> None:
+@pytest.mark.parametrize(("text", "message"), WRONG)
+def test_what_cannot_be_is_told_at_its_line(text: str, message: str) -> None:
     with pytest.raises(ScenarioError) as wrong:
         load_scenario(HEAD + text)
-    assert says in str(wrong.value)
+    assert message in str(wrong.value)
     line = wrong.value.problems[0].line
     assert 5 <= line <= 7
 
@@ -392,19 +392,19 @@ steps:
     assert asked.startswith("refused: 404 {")
     assert asked.endswith("; if this is intended, add `expect: {status: 404}`")
     assert looked == "refused: ${order} has no value: ask saved none"
-    shown = " ".join(" ".join(report.lines()).split())
-    assert f"text:10: look at 2026-09-08T18:00:00Z: {looked}" in shown
+    displayed = " ".join(" ".join(report.lines()).split())
+    assert f"text:10: look at 2026-09-08T18:00:00Z: {looked}" in displayed
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "output"),
     [
         ("call: {plane: grpc, rpc: '${league}', as: mara-voss}", "no operation is called 'nfl'"),
         ("call: {plane: grpc, rpc: '${league}${rest}', as: mara-voss}", "no operation is called"),
         ("subscribe: {name: s, rpc: '${league}', as: mara-voss}", "no operation is called 'nfl'"),
     ],
 )
-def test_a_saved_value_that_names_no_operation_fails_its_step(step: str, said: str) -> None:
+def test_a_saved_value_that_names_no_operation_fails_its_step(step: str, output: str) -> None:
     report = ran(f"""
 steps:
   - call: {{plane: gateway, get: /v2/leagues}}
@@ -412,12 +412,12 @@ steps:
   - {{{step}}}
 """)
     (failure,) = failures(report)
-    assert failure.startswith(f"refused: {said}")
+    assert failure.startswith(f"refused: {output}")
     assert not report.broken
 
 
 @pytest.mark.parametrize(
-    ("saved", "step", "said"),
+    ("saved", "step", "output"),
     [
         (
             "OrderEntryAPI.CreateOrderSubscription",
@@ -429,7 +429,7 @@ steps:
     ],
 )
 def test_a_saved_name_of_another_kind_of_operation_fails_its_step(
-    saved: str, step: str, said: str
+    saved: str, step: str, output: str
 ) -> None:
     scenario = load_scenario(
         "name: saved\nextends: quickstart\nsteps:\n  - call: {plane: gateway, get: /v2/leagues}\n"
@@ -441,7 +441,7 @@ def test_a_saved_name_of_another_kind_of_operation_fails_its_step(
     named = {("call" if second.call else "subscribe"): replace(part, rpc=saved)}
     report = run_scenario(replace(scenario, steps=(first, replace(second, **named))))
     (failure,) = failures(report)
-    assert failure == f"refused: {saved} is not {said} of gRPC"
+    assert failure == f"refused: {saved} is not {output} of gRPC"
 
 
 def test_a_reference_that_does_not_end_is_no_reference() -> None:
@@ -471,8 +471,8 @@ steps:
   - order: {as: mara-voss, symbol: w, side: buy, price: "0.40", qty: "1"}
     expect: {stream: {name: orders, count: 5}}
 """)
-    [said] = failures(report)
-    assert said.startswith("2 frames arrived on orders, not 5: snapshot, update; the last: {")
+    [output] = failures(report)
+    assert output.startswith("2 frames arrived on orders, not 5: snapshot, update; the last: {")
 
 
 def test_a_level_that_a_kept_value_spoils_is_told_as_a_difference() -> None:
@@ -484,8 +484,8 @@ steps:
   - {advance: 1s, expect: {book: {symbol: w, bids: ["0.450 x 3.0"], offers: []}}}
 """)
     assert not report.broken
-    (told,) = failures(report)
-    assert told.startswith("bids of w are ['0.45 x 3'], not ['") and told.endswith(" x 3']")
+    (reported,) = failures(report)
+    assert reported.startswith("bids of w are ['0.45 x 3'], not ['") and reported.endswith(" x 3']")
 
 
 def test_an_answer_that_is_no_json_is_compared_and_kept_from_as_text() -> None:
@@ -589,22 +589,22 @@ def test_results_are_kept_taken_up_again_and_written_as_junit(tmp_path: Path, ca
 
 def test_many_processes_tell_the_same_story(capsys) -> None:
     assert main(["run", "price-time-priority", "--seeds", "1..4"]) == 0
-    one = capsys.readouterr().out
+    item = capsys.readouterr().out
     assert main(["run", "price-time-priority", "--seeds", "1..4", "--jobs", "2"]) == 0
-    assert capsys.readouterr().out == one
+    assert capsys.readouterr().out == item
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "text"),
     [(["--resume"], "--results"), (["--param", "x"], "NAME=VALUE"), (["--seeds", "a..b"], "1..20")],
 )
-def test_a_wrong_command_line_is_a_usage_error(capsys, arguments: list[str], says: str) -> None:
+def test_a_wrong_command_line_is_a_usage_error(capsys, arguments: list[str], text: str) -> None:
     try:
         code: object = main(["run", "quickstart", *arguments])
     except SystemExit as left:
         code = left.code
     assert code == 2
-    assert says in capsys.readouterr().err
+    assert text in capsys.readouterr().err
 
 
 def test_runs_of_one_name_and_seed_keep_a_journal_each(tmp_path, capsys, monkeypatch) -> None:
@@ -646,13 +646,15 @@ UNKNOWN_STREAM = (
     ],
 )
 def test_a_refused_call_fails_its_step_unless_its_answer_is_expected(step: str, right: str) -> None:
-    [said] = failures(ran(f"steps:\n  - {{{step}}}\n  - {{{step}, expect: {{{right}}}}}\n"))
-    assert said.startswith("refused: ") and said.endswith(
+    [output] = failures(ran(f"steps:\n  - {{{step}}}\n  - {{{step}, expect: {{{right}}}}}\n"))
+    assert output.startswith("refused: ") and output.endswith(
         f"; if this is intended, add `expect: {{{right}}}`"
     )
     # its other expectations are not about the answer
-    [said] = failures(ran(f"steps:\n  - {{{step}, expect: {{trades: {{symbol: w, count: 0}}}}}}\n"))
-    assert said.startswith("refused: ")
+    [output] = failures(
+        ran(f"steps:\n  - {{{step}, expect: {{trades: {{symbol: w, count: 0}}}}}}\n")
+    )
+    assert output.startswith("refused: ")
     for meant in ("true", "maybe"):
         assert not failures(ran(f"steps:\n  - {{{step}, expect: {{refused: {meant}}}}}\n"))
 
@@ -691,8 +693,8 @@ def test_a_call_that_is_cut_off_by_a_fault_fails_its_step() -> None:
 faults: [{{match: {{plane: gateway}}, act: {act}}}]
 steps: [{{call: {{plane: gateway, get: /v2/leagues}}}}]
 """)
-        [said] = failures(report)
-        assert said.startswith("refused: "), act
+        [output] = failures(report)
+        assert output.startswith("refused: "), act
 
 
 # ---- rejected and lost
@@ -709,9 +711,9 @@ REJECTED_CALLS = {
 
 @pytest.mark.parametrize("call", REJECTED_CALLS.values(), ids=REJECTED_CALLS)
 def test_a_call_whose_order_is_rejected_by_a_report_fails_its_step(call: str) -> None:
-    [said] = failures(ran(f"steps:\n  - {{call: {{{call}}}}}\n"))
-    assert said.startswith("its order was rejected (10000.00 USD available, requested ")
-    assert said.endswith("; if this is intended, add `expect: {refused: true}`")
+    [output] = failures(ran(f"steps:\n  - {{call: {{{call}}}}}\n"))
+    assert output.startswith("its order was rejected (10000.00 USD available, requested ")
+    assert output.endswith("; if this is intended, add `expect: {refused: true}`")
     for expect in ("refused: true", "refused: maybe", "status: 200"):
         assert failures(ran(f"steps:\n  - {{call: {{{call}}}, expect: {{{expect}}}}}\n")) == []
 
@@ -728,8 +730,8 @@ steps:
     expect: {{refused: true}}
 """)
     assert [result.name for result in report.results if result.failures] == ["more"]
-    [said] = failures(report)
-    assert said.startswith("its change was rejected (10000.00 USD available, requested ")
+    [output] = failures(report)
+    assert output.startswith("its change was rejected (10000.00 USD available, requested ")
 
 
 def test_what_is_advised_for_a_rejected_order_holds() -> None:

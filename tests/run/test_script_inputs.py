@@ -26,20 +26,20 @@ steps:
 
 def _inputs(sim: Simulation) -> list[tuple[str, list[str]]]:
     """Each input, short, with the steps that ended with it."""
-    found = []
+    results = []
     for raw in sim.journal.lines():
         line = read_line(raw)
-        given: dict[str, Any] = json.decode(line.input)
+        value: dict[str, Any] = json.decode(line.input)
         ended = [step["name"] for step in json.decode(line.out).get("steps", ())]
-        detail = given.get("step") or given.get("action") or given.get("path") or ""
-        found.append((f"{given['type']} {detail}".strip(), ended))
-    return found
+        detail = value.get("step") or value.get("action") or value.get("path") or ""
+        results.append((f"{value['type']} {detail}".strip(), ended))
+    return results
 
 
 def test_each_due_instant_each_step_and_each_thing_it_does_is_an_input() -> None:
     sim = Simulation(load_scenario(SCENARIO))
     connect(sim).advance("2m")
-    assert [one for one in _inputs(sim) if one != ("advance", [])] == [
+    assert [item for item in _inputs(sim) if item != ("advance", [])] == [
         ("step 1", []),
         ("control order.place", ["quotes"]),
         ("step 2", []),

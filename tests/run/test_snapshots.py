@@ -32,9 +32,9 @@ def moment(journal: Journal, size: int = 10) -> Snapshot:
     return Snapshot(journal.seq, journal.checkpoint(), bytes(size), NO_HISTORY, nothing)
 
 
-def grow(journal: Journal, count: int, what: bytes = b"{}") -> None:
+def grow(journal: Journal, count: int, kind: bytes = b"{}") -> None:
     for _ in range(count):
-        journal.append(journal.seq, what, b"{}", b"", journal.seq + 1)
+        journal.append(journal.seq, kind, b"{}", b"", journal.seq + 1)
 
 
 def kept(shelf: Snapshots) -> list[Snapshot]:
@@ -48,19 +48,19 @@ def test_the_shelf_holds_few_moments_and_one_near_every_input() -> None:
         grow(journal, FIRST_DISTANCE)
         if shelf.due(journal.seq):
             shelf.keep(moment(journal))
-    seqs = [found.checkpoint.seq for found in kept(shelf)]
+    seqs = [answer.checkpoint.seq for answer in kept(shelf)]
     assert len(seqs) <= KEPT
     assert seqs[0] == 0
     assert max(
         b - a for a, b in zip(seqs, [*seqs[1:], journal.seq], strict=True)
     ) <= journal.seq // (KEPT // 2 - 1)
     for seq in (0, 1, 17_500, journal.seq):
-        found = shelf.nearest(seq).checkpoint.seq
-        assert found == max(candidate for candidate in seqs if candidate <= seq)
+        result = shelf.nearest(seq).checkpoint.seq
+        assert result == max(candidate for candidate in seqs if candidate <= seq)
 
 
 def seqs_of(snapshots: Iterable[Snapshot]) -> list[int]:
-    return [found.checkpoint.seq for found in snapshots]
+    return [snapshot.checkpoint.seq for snapshot in snapshots]
 
 
 def shelf_of(monkeypatch: pytest.MonkeyPatch) -> tuple[Journal, Snapshots]:
@@ -142,7 +142,7 @@ def test_moments_of_a_branch_that_was_left_are_set_aside_with_its_calls(
     shelf.named["x"] = second
     shelf.leave(journal, log)
     assert shelf._kept == [start, second]
-    assert [(found.checkpoint.seq, found.log) for found in shelf._left] == [(4, log), (6, own)]
+    assert [(result.checkpoint.seq, result.log) for result in shelf._left] == [(4, log), (6, own)]
     assert seqs_of(shelf.every) == [4, 6, 0, 2]
     assert (seqs_of(fork.every), fork.named) == ([0, 2, 4, 6], {})
     before = shelf.every
@@ -159,7 +159,7 @@ def test_what_is_set_aside_is_bounded_in_number_and_bytes(monkeypatch: pytest.Mo
     log = RequestLog()
     shelf.adopt(other, log)
     assert seqs_of(shelf._left) == [0, 1, 2]
-    assert all(found.log is log for found in shelf._left)
+    assert all(result.log is log for result in shelf._left)
     shelf.adopt(other, log)  # six, of which every second one remains
     assert seqs_of(shelf._left) == [1, 0, 2]
     assert shelf._kept == [shelf.start]
@@ -168,16 +168,16 @@ def test_what_is_set_aside_is_bounded_in_number_and_bytes(monkeypatch: pytest.Mo
     assert seqs_of(shelf._left) == [1, 0, 2, 2]
     shelf.adopt(large, log)  # five of 123 bytes
     assert seqs_of(shelf._left) == [0, 2]
-    assert sum(found.size for found in shelf._left) == 61
+    assert sum(result.size for result in shelf._left) == 61
     shelf.adopt(Snapshots(moment(journal, 500)), log)
-    assert [found.size for found in shelf._left] == [60]
+    assert [result.size for result in shelf._left] == [60]
     pair = Snapshots(moment(journal))
     for _ in range(2):
         pair.adopt(Snapshots(moment(journal, 60)), log)
-    assert [found.size for found in pair._left] == [60], "of two that are too large, one goes"
+    assert [result.size for result in pair._left] == [60], "of two that are too large, one goes"
     empty = Snapshots(moment(journal))
     empty.adopt(Snapshots(moment(journal, 500)), log)
-    assert [found.size for found in empty._left] == [500], "a large one is kept alone"
+    assert [result.size for result in empty._left] == [500], "a large one is kept alone"
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 5)), max_size=12))
@@ -265,8 +265,8 @@ def test_a_generated_event_shows_what_rests_in_its_markets_after_a_restore() -> 
 
     def price() -> object:
         world.advance("10s")
-        shown = world.gateway.get(f"/v1/events/slug/{event['slug']}").json()["event"]
-        return shown["markets"][0]["marketSides"][0]["price"]
+        displayed = world.gateway.get(f"/v1/events/slug/{event['slug']}").json()["event"]
+        return displayed["markets"][0]["marketSides"][0]["price"]
 
     def bid(cents: int) -> None:
         sent = client.post("/v1/trading/orders", json=order(instrument, "buy", cents, 5))

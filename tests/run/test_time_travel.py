@@ -49,8 +49,8 @@ def marks(file: io.BytesIO) -> list[tuple[str, str]]:
 
 def branches(sim: Simulation) -> list[tuple[str, str, int, int]]:
     return [
-        (found.name, found.begun, found.from_seq, found.seed)
-        for found in sim.journal.branches.values()
+        (branch.name, branch.begun, branch.from_seq, branch.seed)
+        for branch in sim.journal.branches.values()
     ]
 
 
@@ -138,7 +138,7 @@ def test_a_rewind_to_an_instant_keeps_every_input_at_it_and_moves_on_to_it(few: 
 
 
 @pytest.mark.parametrize(
-    ("where", "says"),
+    ("where", "text"),
     [
         ({"seq": 3}, "this branch has inputs 0..2"),
         ({"seq": -1}, "this branch has inputs 0..2"),
@@ -147,7 +147,7 @@ def test_a_rewind_to_an_instant_keeps_every_input_at_it_and_moves_on_to_it(few: 
         ({"to": 1}, "this branch runs from {start} to {now}"),
     ],
 )
-def test_a_rewind_says_where_it_can_go(few: Connection, where: dict[str, int], says: str) -> None:
+def test_a_rewind_says_where_it_can_go(few: Connection, where: dict[str, int], text: str) -> None:
     sim = few.simulation
     few.advance("1s")
     tick(few)
@@ -159,7 +159,7 @@ def test_a_rewind_says_where_it_can_go(few: Connection, where: dict[str, int], s
     with pytest.raises(Conflict) as error:
         sim.rewind(**where)
     bounds = {"start": format_instant(sim.start), "now": format_instant(sim.now)}
-    assert error.value.message == (says.format(**bounds) if "start" in says else says)
+    assert error.value.message == (text.format(**bounds) if "start" in text else text)
     assert (sim.branch, sim.epoch, sim.digest) == before
     sim.rewind(seq=sim.seq)
     sim.rewind(seq=0)
@@ -427,7 +427,7 @@ def test_each_due_instant_on_the_way_is_an_input_of_its_own(few: Connection) -> 
         assert twin.now == due
     outcome = sim.advance_to(to)
     advanced = [json.decode(read_line(line).input) for line in sim.journal.lines()]
-    assert [one["to"] for one in advanced] == [*dues, *([to] if to not in dues else [])]
+    assert [item["to"] for item in advanced] == [*dues, *([to] if to not in dues else [])]
     assert sim.now == to
     assert [fired.at for fired in outcome.fired] == sorted(fired.at for fired in outcome.fired)
     assert {fired.at for fired in outcome.fired} <= set(dues)
@@ -551,23 +551,23 @@ class Requester(Extension):
     state_type = Count
 
     def __init__(self, engine: object) -> None:
-        self.state, self.wanted = Count(), 0
+        self.state, self.requested = Count(), 0
         self.fails = False
         self.request: Any = Controlled("price.tick", "crypto:btc", '{"price":"5"}')
-        self.seen: list[str] = []
+        self.observed: list[str] = []
 
     def next_input(self) -> Any:
         if self.fails:
             raise RuntimeError("broken")
-        return self.request if self.wanted else None
+        return self.request if self.requested else None
 
     def cause_of(self, input_: object) -> int:
         return 0
 
     def on_done(self, input_: Any, outcome: Any) -> None:
-        self.seen.append(type(input_).__name__)
-        if input_ is self.request and self.wanted:
-            self.wanted -= 1
+        self.observed.append(type(input_).__name__)
+        if input_ is self.request and self.requested:
+            self.requested -= 1
 
     def save(self) -> Count:
         return self.state
@@ -579,48 +579,48 @@ class Requester(Extension):
 def with_requester() -> tuple[Simulation, Requester]:
     from sim.run import simulation
 
-    made = simulation.Behaviour
+    created = simulation.Behaviour
 
     def more(*of: Any) -> Any:
-        behaviour = made(*of)
+        behaviour = created(*of)
         return behaviour._replace(extensions=(*behaviour.extensions, Requester))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulation, "Behaviour", more)
         patch.setattr(simulation, "PREPARED", simulation.PreparedStarts(0))
         sim = Simulation(load_scenario(FEW_GAMES))
-    found: Any = sim.engine.extensions["requester"]
-    return sim, found
+    requester: Any = sim.engine.extensions["requester"]
+    return sim, requester
 
 
 def test_what_an_extension_requests_follows_its_cause_and_comes_before_anything_else() -> None:
     sim, requester = with_requester()
-    requester.wanted = 2
+    requester.requested = 2
     outcome = sim.enter(RestCall("gateway", "GET", "/v1/health"))
-    assert requester.seen == ["Controlled", "Controlled", "RestCall"], "requested at the start"
+    assert requester.observed == ["Controlled", "Controlled", "RestCall"], "requested at the start"
     assert outcome.seq == 3 and outcome.reply is not None
-    requester.seen.clear()
+    requester.observed.clear()
     on_done = requester.on_done
 
     def wants(input_: Any, outcome: Any) -> None:
         on_done(input_, outcome)
         if isinstance(input_, RestCall):
-            requester.wanted = 1
+            requester.requested = 1
 
     requester.on_done = wants  # type: ignore[method-assign]
     sim.engine.input_effects._on_done[:] = [wants]
     sim.enter(RestCall("gateway", "GET", "/v1/health"))
-    assert requester.seen == ["RestCall", "Controlled"]
-    requester.seen.clear()
-    requester.wanted = 1
+    assert requester.observed == ["RestCall", "Controlled"]
+    requester.observed.clear()
+    requester.requested = 1
     assert sim.next_due() == sim.now
     sim.advance_to(sim.now)
-    assert requester.seen[0] == "Controlled"
+    assert requester.observed[0] == "Controlled"
     sim.rewind(seq=sim.seq)
-    requester.wanted = 1
-    requester.seen.clear()
+    requester.requested = 1
+    requester.observed.clear()
     sim.hangup(5)
-    assert requester.seen == ["Controlled", "StreamHungUp"], "after a journey, too"
+    assert requester.observed == ["Controlled", "StreamHungUp"], "after a journey, too"
 
 
 def test_an_outcome_has_the_timers_of_the_inputs_that_were_requested_with_it() -> None:
@@ -632,11 +632,11 @@ def test_an_outcome_has_the_timers_of_the_inputs_that_were_requested_with_it() -
     travelled = sim.engine.travelled
     for early in (True, False):
         sim.engine.travelled = early
-        requester.wanted = 1
+        requester.requested = 1
         requester.request = Advanced(max(due, sim.next_due() or 0))
         outcome = sim.enter(RestCall("gateway", "GET", "/v1/health"))
         assert outcome.fired and outcome.reply is not None
-        assert requester.seen[-2:] == (
+        assert requester.observed[-2:] == (
             ["Advanced", "RestCall"] if early else ["RestCall", "Advanced"]
         )
     assert travelled is False
@@ -652,7 +652,7 @@ def test_an_extension_that_fails_to_say_what_it_wants_ends_the_run() -> None:
 
 def test_an_input_that_fails_after_requested_ones_ends_the_run() -> None:
     sim, requester = with_requester()
-    requester.wanted = 1
+    requester.requested = 1
     bad: Any = RestCall("gateway", "GET", "/v1/health", query=object())  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         sim.enter(bad)
@@ -726,7 +726,7 @@ def test_a_snapshot_shares_rows_and_equal_copies_and_never_a_live_order(few: Con
     instrument = quiet(sim)
     enter(few, instrument, "buy", 40, 5)
     (mine,) = (
-        found for found in sim.exchange.trading.orders.live() if found.symbol == instrument.symbol
+        order for order in sim.exchange.trading.orders.live() if order.symbol == instrument.symbol
     )
     first = sim.engine.snapshot()
     copied = first.history.live[mine.seq]
@@ -753,7 +753,7 @@ def test_a_snapshot_shares_rows_and_equal_copies_and_never_a_live_order(few: Con
     assert sim.engine.snapshots.named["third"].history.live[mine.seq].leaves_qty > 0
     sim.restore("third")
     (again,) = (
-        found for found in sim.exchange.trading.orders.live() if found.symbol == instrument.symbol
+        order for order in sim.exchange.trading.orders.live() if order.symbol == instrument.symbol
     )
     assert again == sim.engine.snapshots.named["third"].history.live[mine.seq]
     assert again is not sim.engine.snapshots.named["third"].history.live[mine.seq]

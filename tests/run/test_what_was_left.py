@@ -53,7 +53,9 @@ def test_maintenance_is_what_was_announced_at_the_moment_that_is_restored(
 def test_the_gauge_of_instruments_counts_what_reference_data_list(windows: str) -> None:
     world = connect(Simulation(load_scenario(f"name: counted\nextends: quickstart\n{windows}\n")))
     listed = world.exchange(firm(world.simulation)).post("/v1/refdata/symbols", json={}).json()
-    (gauge,) = (one for one in metrics(world.simulation.engine) if one.name == "sim_instruments")
+    (gauge,) = (
+        metric for metric in metrics(world.simulation.engine) if metric.name == "sim_instruments"
+    )
     assert gauge.samples == [({}, len(listed["symbols"]))]
 
 

@@ -35,11 +35,11 @@ def world() -> Connection:
 
 def quoted(world: Connection, symbol: str) -> tuple[int, int]:
     """Levels of both sides."""
-    found = world.gateway.get(f"/v1/markets/{symbol}/book")
+    result = world.gateway.get(f"/v1/markets/{symbol}/book")
     world.advance("60ms")
     return (
-        (len(found.json()["marketData"]["bids"]), len(found.json()["marketData"]["offers"]))
-        if found.status == 200
+        (len(result.json()["marketData"]["bids"]), len(result.json()["marketData"]["offers"]))
+        if result.status == 200
         else (0, 0)
     )
 
@@ -124,11 +124,19 @@ def test_who_follows_every_instrument_hears_of_a_listing_once(world: Connection)
     )
     stream.take()
     world.advance_to(BEGINS - 60 * NS_PER_S)
-    told = [(one.symbol, one.state) for frame in stream.take() for one in frame.instruments]
-    assert told.count((SECOND, wire.InstrumentState.INSTRUMENT_STATE_OPEN)) == 1
+    reported = [
+        (instrument.symbol, instrument.state)
+        for frame in stream.take()
+        for instrument in frame.instruments
+    ]
+    assert reported.count((SECOND, wire.InstrumentState.INSTRUMENT_STATE_OPEN)) == 1
     world.advance_to(BEGINS + 15 * MINUTE + NS_PER_S)
-    told = [(one.symbol, one.state) for frame in stream.take() for one in frame.instruments]
-    assert told.count((SECOND, wire.InstrumentState.INSTRUMENT_STATE_CLOSED)) == 1
+    reported = [
+        (instrument.symbol, instrument.state)
+        for frame in stream.take()
+        for instrument in frame.instruments
+    ]
+    assert reported.count((SECOND, wire.InstrumentState.INSTRUMENT_STATE_CLOSED)) == 1
 
 
 def test_nobody_sits_in_maintenance_and_everybody_comes_back(world: Connection) -> None:

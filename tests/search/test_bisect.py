@@ -16,8 +16,8 @@ world: {instruments: [{symbol: b, tick_size: "0.01", state: OPEN}]}
 """
 
 
-def order(who: str, side: str, price: str, **rest: str) -> dict[str, object]:
-    return {"as": who, "symbol": "b", "side": side, "price": price, "qty": "10", **rest}
+def order(caller: str, side: str, price: str, **rest: str) -> dict[str, object]:
+    return {"as": caller, "symbol": "b", "side": side, "price": price, "qty": "10", **rest}
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_the_same_questions_answered_differently_part_in_what_came_of_them(sim, 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "text"),
     [
         (["no-such-journal"], "no-such-journal: cannot read: No such file"),
         ([__file__], "line 1 is not a journal header"),
@@ -134,9 +134,9 @@ def test_the_same_questions_answered_differently_part_in_what_came_of_them(sim, 
         (["a", "b", "--expect", "{}"], "give one journal, with or without --expect, or two"),
     ],
 )
-def test_what_cannot_be_searched_is_exit_2_and_says_why(sim, arguments, says):
+def test_what_cannot_be_searched_is_exit_2_and_says_why(sim, arguments, text):
     code, _, err = sim("bisect", *arguments)
-    assert code == 2 and says in err
+    assert code == 2 and text in err
 
 
 def test_a_question_with_a_slip_is_answered_with_what_was_meant_and_a_touched_journal_with_its_line(

@@ -45,24 +45,24 @@ class Break(NamedTuple):
 
     do: Callable[[Trading], None]
     invariant: str
-    says: str
+    sentence: str
 
 
 BREAKS: dict[str, Break] = {}
 
 
-def breaks(invariant: str, says: str) -> Callable[[Callable[[Trading], None]], None]:
+def breaks(invariant: str, text: str) -> Callable[[Callable[[Trading], None]], None]:
     """A function that breaks an invariant: the run fails with these words, a regular expression."""
 
     def add(do: Callable[[Trading], None]) -> None:
-        BREAKS[do.__name__.replace("_", " ")] = Break(do, invariant, says)
+        BREAKS[do.__name__.replace("_", " ")] = Break(do, invariant, text)
 
     return add
 
 
 def account(trading: Trading, name: str) -> str:
     """The account that a name of the scenario trades on."""
-    return next(one.name for one in trading.ledger if one.name.endswith(f"/{name}"))
+    return next(item.name for item in trading.ledger if item.name.endswith(f"/{name}"))
 
 
 @breaks("money", r"all balances sum to 100000000, not to zero")
@@ -164,9 +164,9 @@ def test_what_is_broken_fails_the_run_and_is_told_in_numbers(broken: Break) -> N
     broken.do(sim.exchange.trading)
     report = run_scenario(load_scenario(SCENARIO), simulation=sim)
     assert not report.ok
-    (told,) = report.broken
-    assert re.match(f"{broken.invariant}: {broken.says} \\(after input", told), told
-    assert f"broken: {told}" in list(report.failures())
+    (reported,) = report.broken
+    assert re.match(f"{broken.invariant}: {broken.sentence} \\(after input", reported), reported
+    assert f"broken: {reported}" in list(report.failures())
 
 
 # Twenty bids in another instrument come between.
@@ -200,13 +200,13 @@ def test_what_breaks_while_another_instrument_is_traded_is_found_and_since_when_
         return enter(order)
 
     monkeypatch.setattr(sim.exchange.trading.order_service, "enter", spoil_and_enter)
-    (told,) = run_scenario(sim.scenario, simulation=sim).broken
-    found = re.match(
-        rf"{broken.invariant}: .* \(after input (\d+)(?: or up to (\d+) before)?", told
+    (reported,) = run_scenario(sim.scenario, simulation=sim).broken
+    result = re.match(
+        rf"{broken.invariant}: .* \(after input (\d+)(?: or up to (\d+) before)?", reported
     )
-    assert found, told
-    last = int(found[1])
-    assert last - int(found[2] or 0) <= placed[9] <= last
+    assert result, reported
+    last = int(result[1])
+    assert last - int(result[2] or 0) <= placed[9] <= last
     if broken.invariant == "money" or whole_every == 4:
         assert last < placed[-1]
 

@@ -88,28 +88,28 @@ def explored(tmp_path_factory):
 
 
 def test_every_call_frame_and_order_is_a_point_and_every_fault_is_tried_there_once(explored):
-    code, out, found = explored
+    code, out, result = explored
     assert code == 1
-    places = {point for point, _ in found}
+    places = {point for point, _ in result}
     assert places >= {
         "grpc CreateOrderSubscription #1",
         "exchange InsertOrder #1",
         "engine place #1",
         "gateway ListLeagues #1",
     }
-    frames = sorted(place for place in places if place.startswith("stream"))
+    frames = sorted(position for position in places if position.startswith("stream"))
     count = len(frames)
     assert frames == [f"stream CreateOrderSubscription #{n}" for n in range(1, count + 1)]
     assert count >= 3
-    tried = {attack for point, attack in found if point == "exchange InsertOrder #1"}
+    tried = {attack for point, attack in result if point == "exchange InsertOrder #1"}
     assert tried == {"error", "limited", "lost", "late"}
-    assert all(fault_from(row["fault"]).times == 1 for row in found.values())
+    assert all(fault_from(row["fault"]).times == 1 for row in result.values())
     assert "trials at" in out and "next: add the fault to the scenario" in out
 
 
 def test_an_answer_that_fails_is_noticed_and_what_it_breaks_later_is_told(explored):
-    _, _, found = explored
-    verdict = {key: row["verdict"] for key, row in found.items()}
+    _, _, result = explored
+    verdict = {key: row["verdict"] for key, row in result.items()}
     assert verdict["gateway ListLeagues #1", "error"] == "noticed"
     assert verdict["gateway ListLeagues #1", "late"] == "held"
     # the order is there, only its answer is not: the stream tells the fill
@@ -118,7 +118,7 @@ def test_an_answer_that_fails_is_noticed_and_what_it_breaks_later_is_told(explor
     assert verdict["engine place #1", "late engine"] == "held"
     assert verdict["stream CreateOrderSubscription #1", "duplicate"] == "held"
     assert verdict["stream CreateOrderSubscription #1", "revoke"] == "broke"
-    assert found["exchange InsertOrder #1", "error"]["failures"][-1].startswith("fill at")
+    assert result["exchange InsertOrder #1", "error"]["failures"][-1].startswith("fill at")
 
 
 @pytest.mark.long
@@ -127,10 +127,10 @@ def test_points_and_attacks_can_be_chosen_and_the_order_is_the_same_whatever_the
 ):
     path, texts = file("story.yaml", STORY), []
     for jobs in (1, 2):
-        found = tmp_path / f"{jobs}.json"
-        options = f"--operations InsertOrder --faults l* --jobs {jobs} --json {found}"
+        result = tmp_path / f"{jobs}.json"
+        options = f"--operations InsertOrder --faults l* --jobs {jobs} --json {result}"
         assert sim(f"explore {path} {options}")[0] == 1
-        texts.append(found.read_text())
+        texts.append(result.read_text())
     assert texts[0] == texts[1]
     assert [row["kind"] for row in json.loads(texts[0])] == ["limited", "lost", "late"]
 
@@ -157,18 +157,18 @@ def test_a_suite_is_explored_test_by_test(pytester):
     result = explore_tests(pytester)
     result.assert_outcomes(passed=3, failed=1)
     assert result.ret == 1
-    found = {
+    answer = {
         (row["test"].partition("::")[2], row["kind"]): row
         for row in json.loads((pytester.path / "found.json").read_text())
     }
     attacks = {attack.name for attack in FAULT_KINDS if "gateway" in attack.planes}
-    assert set(found) == {*product(("test_careful", "test_careless"), attacks)}
-    survived = {key for key, row in found.items() if row["verdict"] == "survived"}
+    assert set(answer) == {*product(("test_careful", "test_careless"), attacks)}
+    survived = {key for key, row in answer.items() if row["verdict"] == "survived"}
     assert {attack for test, attack in survived if test == "test_careful"} == attacks
     assert {attack for test, attack in survived if test != "test_careful"} == {
         *("late", "slow answer")
     }
-    assert found["test_careless", "hang"]["verdict"] == "hung"
+    assert answer["test_careless", "hang"]["verdict"] == "hung"
     row = "test_careless *gateway ListLeagues #1 *2 of 10*"
     broken = "*fail without any fault: *test_broken"
     result.stdout.fnmatch_lines(["*explored faults*", row, broken])
@@ -202,14 +202,14 @@ def test_exploring_several_processes_at_once_is_refused(pytester):
         ("--faults", "lose*", "known: error, limited, lost"),
     ],
 )
-@pytest.mark.parametrize("what", ["quickstart", "test_of_nothing.py"])
+@pytest.mark.parametrize("kind", ["quickstart", "test_of_nothing.py"])
 @pytest.mark.long
 def test_a_pattern_that_matches_nothing_there_is_is_no_praise(
-    capfd, tmp_path, option, value, words, what
+    capfd, tmp_path, option, value, words, kind
 ):
-    path = tmp_path / what
+    path = tmp_path / kind
     path.write_text("")
-    assert main(["explore", str(path) if what.endswith(".py") else what, option, value]) == 2
+    assert main(["explore", str(path) if kind.endswith(".py") else kind, option, value]) == 2
     assert words in "".join(capfd.readouterr())
 
 
@@ -267,12 +267,12 @@ def test_a_client_that_only_a_pair_breaks_is_caught_by_the_fault_of_its_retry(py
 def test_a_client_that_only_a_timing_breaks_is_caught_by_the_shortest_that_does(
     sim, file, tmp_path
 ):
-    path, found = file("patient.yaml", PATIENT), tmp_path / "found.json"
-    command = f"explore {path} --faults late --jobs 1 --json {found}"
+    path, result = file("patient.yaml", PATIENT), tmp_path / "found.json"
+    command = f"explore {path} --faults late --jobs 1 --json {result}"
     assert sim(command)[0] == 0
     code, out, _ = sim(f"{command} --pairs 40")
     assert code == 1
-    rows = json.loads(found.read_text())
+    rows = json.loads(result.read_text())
     lost = [row for row in rows if row["verdict"] == "broke"]
     assert {row["kind"] for row in lost} == {"late 12s"}
     assert all(
@@ -285,9 +285,9 @@ def test_a_client_that_only_a_timing_breaks_is_caught_by_the_shortest_that_does(
 def test_pairs_are_the_same_whatever_the_processes(sim, file, tmp_path):
     path, texts = file("story.yaml", STORY), []
     for jobs in (1, 2):
-        found = tmp_path / f"{jobs}.json"
-        options = f"--operations InsertOrder --faults l* --pairs 6 --jobs {jobs} --json {found}"
+        result = tmp_path / f"{jobs}.json"
+        options = f"--operations InsertOrder --faults l* --pairs 6 --jobs {jobs} --json {result}"
         sim(f"explore {path} {options}")
-        texts.append(found.read_text())
+        texts.append(result.read_text())
     assert texts[0] == texts[1]
     assert any(" + " in row["point"] or row["kind"][-1] == "s" for row in json.loads(texts[0]))

@@ -96,7 +96,7 @@ class IdleMachine(ExchangeMachine):
 
 
 class SocketMachine(ServedExchangeMachine):
-    seen: ClassVar[list[int]] = []
+    observed: ClassVar[list[int]] = []
 
     @rule(times=st.integers(1, 2))
     def asks(self, times: int) -> None:
@@ -104,7 +104,7 @@ class SocketMachine(ServedExchangeMachine):
 
         for _ in range(times):
             with urlopen(f"{self.exchange.gateway}/v2/leagues") as answer:
-                self.seen.append(answer.status)
+                self.observed.append(answer.status)
         assert self.truth.balance(self.key.account) > 0
 
 
@@ -153,4 +153,4 @@ def test_a_client_with_sockets_is_driven_too(tmp_path, monkeypatch):
         )
     finally:
         SocketMachine.stop()
-    assert SocketMachine.seen and set(SocketMachine.seen) == {200}
+    assert SocketMachine.observed and set(SocketMachine.observed) == {200}

@@ -89,7 +89,7 @@ def test_a_session_with_whatever_callers_and_names_does_as_a_scenario_what_it_di
     world.advance("181s")
     late = Http(world, "exchange", lambda verb, path: token | {"x-participant-id": mine})
     assert late.post("/v1/trading/orders", json=bid).status == 401
-    legs = [{"symbol": one.symbol, "side": "SIDE_BUY"} for one in islice(world.in_state(), 2)]
+    legs = [{"symbol": item.symbol, "side": "SIDE_BUY"} for item in islice(world.in_state(), 2)]
     answer = world.customer().post("/v1/combos", json={"legs": legs}).json()
     world.settle(answer["combo"]["id"])
     for action, subject, body in (
@@ -103,9 +103,9 @@ def test_a_session_with_whatever_callers_and_names_does_as_a_scenario_what_it_di
     assert left_out == {"token request": 1, "Controlled": 3}
     again = Simulation(scenario)
     assert run_scenario(scenario, simulation=again).ok
-    for seen in ("orders", "accounts", "instruments"):
+    for observed in ("orders", "accounts", "instruments"):
         rows, same = (
-            [row | {"order_id": "", "id": ""} for row in view(one.engine, seen)[seen]]
-            for one in (sim, again)
+            [row | {"order_id": "", "id": ""} for row in view(item.engine, observed)[observed]]
+            for item in (sim, again)
         )
         assert rows == same

@@ -97,7 +97,7 @@ def steps_of(path: Path) -> list[str]:
 
 def test_what_matters_is_left_and_why_it_fails_is_kept(sim, file, tmp_path):
     out = tmp_path / "small.yaml"
-    code, said, _ = sim("shrink", file("busy.yaml", BUSY), "--out", out)
+    code, output, _ = sim("shrink", file("busy.yaml", BUSY), "--out", out)
     assert code == 0
     assert steps_of(out) == [
         '- {order: {symbol: x, side: buy, price: "0.41", qty: "1", tif: day}}',
@@ -110,10 +110,10 @@ def test_what_matters_is_left_and_why_it_fails_is_kept(sim, file, tmp_path):
     ]
     for gone in ("faults", "quirks", "assumptions", "symbol: y", "seed:"):
         assert gone not in out.read_text().partition("name:")[2]
-    assert "step 10 is kept: without it this step does not fail" in said
+    assert "step 10 is kept: without it this step does not fail" in output
     assert "it still fails because of step 10" in out.read_text()
-    code, said, _ = sim("run", out)
-    assert code == 1 and "order sale is EXPIRED, not FILLED" in said
+    code, output, _ = sim("run", out)
+    assert code == 1 and "order sale is EXPIRED, not FILLED" in output
 
 
 def test_asked_for_the_failure_alone_it_may_fail_for_another_reason(sim, file, tmp_path):
@@ -125,8 +125,8 @@ def test_asked_for_the_failure_alone_it_may_fail_for_another_reason(sim, file, t
 @pytest.mark.long
 def test_a_fault_that_is_to_blame_is_found_and_kept(sim, file, tmp_path):
     out = tmp_path / "small.yaml"
-    code, said, _ = sim("shrink", file("struck.yaml", STRUCK), "--out", out)
-    assert code == 0 and "faults is kept" in said
+    code, output, _ = sim("shrink", file("struck.yaml", STRUCK), "--out", out)
+    assert code == 0 and "faults is kept" in output
     scenario = load_scenario(str(out))
     (fault,) = scenario.faults
     assert (fault.act.status, fault.act.retry_after, fault.match.operation) == (503, "", "")
@@ -163,8 +163,8 @@ def test_a_broken_invariant_is_shrunk_to_the_trade_that_breaks_it(sim, file, tmp
         ["name", "order"],
         ["order", "name"],
     )
-    code, said, _ = sim("run", out)
-    assert code == 1 and "broken: money" in said
+    code, output, _ = sim("run", out)
+    assert code == 1 and "broken: money" in output
 
 
 def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need(sim, tmp_path):
@@ -189,9 +189,9 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
         second = {"orderId": placed[1], "symbol": "s"}
         assert partner.post("/v1/trading/orders/cancel", json=second).status == 200
     three = "{open_orders: {as: firms/atlas/users/mara-voss, symbol: s, count: 3}}"
-    code, said, _ = sim("shrink", journal, "--expect", three, "--out", out)
+    code, output, _ = sim("shrink", journal, "--expect", three, "--out", out)
     assert code == 0
-    assert "left out: 1 token request" in said
+    assert "left out: 1 token request" in output
     steps = scenario_document(journal).document["steps"]
     kinds = [next(iter(step.keys() - {"at", "save"})) for step in steps]
     assert kinds.count("subscribe") == 2 and kinds[-4:] == ["send", "disconnect", "fault", "call"]
@@ -203,7 +203,7 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "text"),
     [
         (["price-time-priority"], "1 run and none failed"),
         (["no-such"], "there is no bundled scenario and no file of this name"),
@@ -215,34 +215,34 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
     ],
 )
 def test_what_cannot_be_shrunk_is_exit_2_and_says_why(
-    sim, file, monkeypatch, tmp_path, arguments, says
+    sim, file, monkeypatch, tmp_path, arguments, text
 ):
     file("busy.yaml", BUSY)
     monkeypatch.chdir(tmp_path)
     code, _, err = sim("shrink", *arguments)
-    assert code == 2 and says in err
+    assert code == 2 and text in err
     assert list(tmp_path.glob("*-small.yaml")) == []
 
 
 def test_the_trials_can_be_bounded(sim, file, tmp_path):
     path, out = file("busy.yaml", BUSY), tmp_path / "small.yaml"
-    code, said, _ = sim(f"shrink {path} --out {out} --trials 10")
-    assert code == 0 and "stopped after 10 trials" in said
+    code, output, _ = sim(f"shrink {path} --out {out} --trials 10")
+    assert code == 0 and "stopped after 10 trials" in output
     assert sim("run", tmp_path / "small.yaml")[0] == 1
 
 
 @given(st.lists(st.integers(0, 99), unique=True, max_size=40), st.data())
 def test_a_minimal_list_holds_and_none_of_it_can_go(items, data):
     needed = data.draw(st.lists(st.sampled_from(items), unique=True, max_size=6)) if items else []
-    found = minimal(items, lambda kept: set(needed) <= set(kept))
-    assert found == [item for item in items if item in needed]
+    result = minimal(items, lambda kept: set(needed) <= set(kept))
+    assert result == [item for item in items if item in needed]
 
 
 def test_a_pruned_document_keeps_only_what_is_asked_for():
     value = {"a": [1, {"b": "x", "c": 2}, 3], "qty": "40", "d": {"e": []}}
 
     def holds(other):
-        return any(isinstance(one, dict) and one.get("c") == 2 for one in other.get("a", ()))
+        return any(isinstance(item, dict) and item.get("c") == 2 for item in other.get("a", ()))
 
     kept = pruned(value, holds, lambda path, value: ())
     assert kept == {"a": [{"c": 2}]}
@@ -264,22 +264,24 @@ def test_a_session_that_no_scenario_can_tell_is_shrunk_to_the_fewest_inputs(sim,
         assert firm.post("/v1/kyc/start", json=steps[0].call.json).status == 200
         world.advance("1h")
         world.gateway.get("/v2/leagues")
-    one = "{webhook: {type: kyc.approved, count: 1}}"
-    code, said, _ = sim("shrink", journal, "--expect", one, "--out", out)
+    item = "{webhook: {type: kyc.approved, count: 1}}"
+    code, output, _ = sim("shrink", journal, "--expect", item, "--out", out)
     assert code == 0
-    assert "as a scenario it does not fail, so the journal's inputs are shrunk" in said
+    assert "as a scenario it does not fail, so the journal's inputs are shrunk" in output
     small = tmp_path / "small.ndjson"
-    assert "2 deliveries of kyc.approved, not 1" in said
+    assert "2 deliveries of kyc.approved, not 1" in output
     assert sim("replay", small)[0] == 0
-    shown = sim("timeline", small)[1]
-    assert "/v2/leagues" not in shown and "POST /v1/kyc/start" in shown and "500" in shown
+    displayed = sim("timeline", small)[1]
+    assert (
+        "/v2/leagues" not in displayed and "POST /v1/kyc/start" in displayed and "500" in displayed
+    )
     assert not out.exists()
 
 
 @pytest.mark.parametrize("after", [6, 40])
 def test_what_was_found_before_an_interrupt_is_written(sim, file, tmp_path, monkeypatch, after):
     path, out = file("struck.yaml", STRUCK), tmp_path / "small.yaml"
-    whole = load_scenario(str(path))
+    total = load_scenario(str(path))
     step = Progress.step
 
     def counted(self, note=""):
@@ -288,11 +290,11 @@ def test_what_was_found_before_an_interrupt_is_written(sim, file, tmp_path, monk
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Progress, "step", counted)
-    code, said, _ = sim("shrink", path, "--out", out)
-    assert code == 130 and "interrupted: this is the smallest that was found so far" in said
+    code, output, _ = sim("shrink", path, "--out", out)
+    assert code == 130 and "interrupted: this is the smallest that was found so far" in output
     scenario = load_scenario(str(out))
     assert run_scenario(scenario).first_failure
-    assert len(json.dumps(scenario.plain())) < len(json.dumps(whole.plain()))
+    assert len(json.dumps(scenario.plain())) < len(json.dumps(total.plain()))
 
     sim("run", path, "--save-failures", tmp_path / "kept")
     (journal,) = (tmp_path / "kept").glob("*.ndjson")

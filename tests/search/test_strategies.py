@@ -110,13 +110,13 @@ def test_an_instrument_with_one_thing_wrong_is_refused_and_the_key_is_named(spoi
 @FEW
 @given(fault_plans(), faults(("stream",), ("CreateOrderSubscription",)), clock_jumps())
 def test_faults_and_jumps_that_are_drawn_are_sound(plan, fault, jump):
-    for one in (*plan, fault):
-        fault_from(one)
+    for item in (*plan, fault):
+        fault_from(item)
     match = fault["match"]
     assert (match["plane"], match["operation"]) == ("stream", "CreateOrderSubscription")
     DESK.simulation.reset()
-    for one in plan:
-        DESK.simulation.control("fault.add", "", one)
+    for item in plan:
+        DESK.simulation.control("fault.add", "", item)
     DESK.advance(jump)
 
 

@@ -67,31 +67,31 @@ def test_an_expectation_that_leans_on_our_reading_of_a_silence_is_found(sim, fil
     assert code == 1
     assert "these scenarios pass as they are and fail under: book.depth_above_maximum=refuse" in out
     assert "1 alternative made no expectation fail" in out
-    found = json.loads((tmp_path / "found.json").read_text())
-    assert [(row["change"], row["failed"]) for row in found["rows"]] == [
+    result = json.loads((tmp_path / "found.json").read_text())
+    assert [(row["change"], row["failed"]) for row in result["rows"]] == [
         ("as it is", 0), ("book.depth_above_maximum=refuse", 1), ("book.pending_and_terminated=empty", 0)
     ]  # fmt: skip
-    (failure,) = found["failures"]
+    (failure,) = result["failures"]
     assert failure["lines"][0].startswith("deep at 2026-09-08T18:00:00Z: status is 400, not 200")
     assert Path(failure["journal"]).is_file()
     assert sim("replay", failure["journal"])[0] == 0
 
 
 def test_streams_and_what_they_send_are_features_of_a_run_as_of_a_hunt(sim, file, tmp_path):
-    found = tmp_path / "found.json"
-    code, _, _ = sim(f"sweep {file('follows.yaml', FOLLOWS)} --seeds 1 --jobs 1 --json {found}")
+    result = tmp_path / "found.json"
+    code, _, _ = sim(f"sweep {file('follows.yaml', FOLLOWS)} --seeds 1 --jobs 1 --json {result}")
     assert code == 0
     # the stream is opened, sends a snapshot and an update, and its client leaves
-    assert json.loads(found.read_text())["features"]["streams"] == 4
+    assert json.loads(result.read_text())["features"]["streams"] == 4
 
 
 @pytest.mark.soak
 def test_without_more_words_every_assumption_and_quirk_is_tried(sim, file, tmp_path):
-    found = tmp_path / "all.json"
-    assert sim("sweep", file("leaning.yaml", LEANING), "--json", found)[0] == 1
-    changes = {row["change"] for row in json.loads(found.read_text())["rows"]}
+    result = tmp_path / "all.json"
+    assert sim("sweep", file("leaning.yaml", LEANING), "--json", result)[0] == 1
+    changes = {row["change"] for row in json.loads(result.read_text())["rows"]}
     assert changes >= {
-        f"{one.name}={value}" for one in catalogue().values() for value in one.alternatives()
+        f"{item.name}={value}" for item in catalogue().values() for value in item.alternatives()
     }
     assert "session_revocation=never" in changes
 
@@ -99,12 +99,12 @@ def test_without_more_words_every_assumption_and_quirk_is_tried(sim, file, tmp_p
 def test_what_a_scenario_itself_sets_is_left_alone_and_the_default_is_tried_instead(
     sim, file, tmp_path
 ):
-    found = tmp_path / "set.json"
+    result = tmp_path / "set.json"
     own = "assumptions: {book.depth_above_maximum: refuse}\nsteps:"
     path = file("set.yaml", LEANING.replace("steps:", own))
-    options = f"--vary assumptions --only book.d* --jobs 1 --json {found}"
+    options = f"--vary assumptions --only book.d* --jobs 1 --json {result}"
     assert sim(f"sweep {path} {options}")[0] == 1
-    rows = json.loads(found.read_text())["rows"]
+    rows = json.loads(result.read_text())["rows"]
     failed = {row["change"]: row["failed"] for row in rows}
     assert failed == {"as it is": 1, "book.depth_above_maximum=clamp": 0}
 
@@ -114,9 +114,9 @@ def test_money_from_nowhere_is_a_broken_invariant_though_every_expectation_holds
     code, out, _ = sim("sweep", file("trade.yaml", TRADE), "--seeds", "1..2", "--jobs", 1)
     assert code == 1
     assert "4 runs, 2 passed, 2 failed, 2 of them broke an invariant" in out
-    told = " ".join(out.split())  # lines wrap where a terminal does
-    says = "trade[price=0.60] seed 1: broken: money: all balances sum to 100000000, not to zero"
-    assert says in told
+    reported = " ".join(out.split())  # lines wrap where a terminal does
+    text = "trade[price=0.60] seed 1: broken: money: all balances sum to 100000000, not to zero"
+    assert text in reported
     assert "trade[price=0.50] seed" not in out
     code, out, _ = sim("run", file("trade.yaml", TRADE), "--junit", file("junit.xml", ""))
     assert code == 1
@@ -130,8 +130,8 @@ def test_an_internal_error_ends_its_run_only(sim, file, monkeypatch):
     monkeypatch.setattr(Fills, "_apply", mistaken)
     code, out, _ = sim("sweep", file("trade.yaml", TRADE), "--jobs", 1, "--seeds", 1)
     assert code == 1
-    says = "broken: internal error: ZeroDivisionError: on purpose (in input "
-    assert says in " ".join(out.split())
+    text = "broken: internal error: ZeroDivisionError: on purpose (in input "
+    assert text in " ".join(out.split())
     assert "2 runs, 0 passed, 2 failed" in out
 
 
@@ -148,7 +148,7 @@ def test_a_sweep_goes_on_where_it_was_stopped(sim, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "text"),
     [
         ("no-such-scenario", "there is no bundled scenario and no file of this name"),
         ("quickstart --seeds 9..3", "an ascending range"),
@@ -158,10 +158,10 @@ def test_a_sweep_goes_on_where_it_was_stopped(sim, tmp_path):
         ("quickstart --seeds 1 --json /dev/null/x.json", "/dev/null"),
     ],
 )
-def test_what_cannot_be_swept_is_exit_2_and_says_why(sim, arguments, says):
+def test_what_cannot_be_swept_is_exit_2_and_says_why(sim, arguments, text):
     code, _, err = sim(f"sweep {arguments} --jobs 1")
     assert code == 2
-    assert says in err
+    assert text in err
 
 
 @pytest.mark.long

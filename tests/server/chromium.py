@@ -63,8 +63,8 @@ class Browser:
         """The result of a command."""
         number = next(self._numbers)
         self._waiting[number] = asyncio.get_running_loop().create_future()
-        told = {"id": number, "method": method, "params": params}
-        await self._socket.send_json(told | ({"sessionId": session} if session else {}))
+        reported = {"id": number, "method": method, "params": params}
+        await self._socket.send_json(reported | ({"sessionId": session} if session else {}))
         return await asyncio.wait_for(self._waiting[number], 30)
 
     async def page(self) -> Page:
@@ -78,14 +78,14 @@ class Browser:
     async def listen(self) -> None:
         """Give each answer to the call that waits for it."""
         async for message in self._socket:
-            said = message.json()
-            waiting = self._waiting.pop(said.get("id", 0), None)
+            output = message.json()
+            waiting = self._waiting.pop(output.get("id", 0), None)
             if waiting is None or waiting.done():
                 continue
-            if "error" in said:
-                waiting.set_exception(AssertionError(said["error"]))
+            if "error" in output:
+                waiting.set_exception(AssertionError(output["error"]))
             else:
-                waiting.set_result(said["result"])
+                waiting.set_result(output["result"])
 
 
 @asynccontextmanager

@@ -89,7 +89,7 @@ class Served(NamedTuple):
     @property
     def kinds(self) -> list[str]:
         """The kinds of the inputs that entered, in order."""
-        return [given[0] for given in self.sim.inputs]
+        return [value[0] for value in self.sim.inputs]
 
 
 Serve = Callable[..., Awaitable[Served]]

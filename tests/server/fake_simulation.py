@@ -65,8 +65,8 @@ class FakeSimulation:
     def digest(self) -> str:
         return "0" * 64
 
-    def _enter(self, *given: Any) -> int:
-        self.inputs.append(given)
+    def _enter(self, *value: Any) -> int:
+        self.inputs.append(value)
         return len(self.inputs)
 
     def rest(self, plane, verb, path, query, headers, body, *, oversize=0, **_):
@@ -77,8 +77,10 @@ class FakeSimulation:
 
     def rpc(self, method, metadata, message, *, peer="", **_):
         seq = self._enter("rpc", method, dict(metadata), message, peer)
-        known = self.rpc_kind(method) is not None
-        plain = Reply(body=b"re:" + message) if known else Reply(code=12, message="unknown service")
+        existing = self.rpc_kind(method) is not None
+        plain = (
+            Reply(body=b"re:" + message) if existing else Reply(code=12, message="unknown service")
+        )
         return Outcome(seq=seq, reply=self._reply(method, plain))
 
     def _reply(self, key: str, default: Reply) -> Reply:
@@ -119,8 +121,8 @@ class FakeSimulation:
         self._enter("control", action, subject, arguments)
         return self.on_control(action, subject, arguments)
 
-    def answer(self, *given: Any) -> Outcome:
-        return Outcome(seq=self._enter("answer", *given, self.now - START))
+    def answer(self, *value: Any) -> Outcome:
+        return Outcome(seq=self._enter("answer", *value, self.now - START))
 
     # ---- the rest of what shells use
 

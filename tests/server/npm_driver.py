@@ -47,14 +47,14 @@ class Node:
         self._number = 0
         self.events: list[tuple[str, str, Any]] = []
 
-    def __call__(self, does: str, **given: Any) -> Any:
+    def __call__(self, does: str, **value: Any) -> Any:
         """Ask for one thing and wait for its answer. Raises Trouble for an error of the client."""
         self._number += 1
         assert self._process.stdin is not None
-        self._process.stdin.write(dumps({"number": self._number, "does": does, **given}) + "\n")
+        self._process.stdin.write(dumps({"number": self._number, "does": does, **value}) + "\n")
         self._process.stdin.flush()
         while True:
-            line = self._next(f"{does} {given}")
+            line = self._next(f"{does} {value}")
             if line.get("number") == self._number:
                 break
         if "error" in line:
@@ -97,7 +97,7 @@ class Node:
 def environment() -> dict[str, str]:
     """The environment of node, which also looks into the Python environment's `node_modules`."""
     places = [os.environ.get("NODE_PATH", ""), str(Path(sys.prefix) / "node_modules")]
-    return {**os.environ, "NODE_PATH": os.pathsep.join(place for place in places if place)}
+    return {**os.environ, "NODE_PATH": os.pathsep.join(position for position in places if position)}
 
 
 def missing() -> str:
@@ -105,10 +105,10 @@ def missing() -> str:
     node = shutil.which("node")
     if node is None:
         return "node is not installed"
-    found = subprocess.run(
+    result = subprocess.run(
         [node, "-e", f"require.resolve('{PACKAGE}')"],
         cwd=Path(__file__).parent,
         env=environment(),
         capture_output=True,
     )
-    return f"the npm package {PACKAGE} is not installed: make npm" if found.returncode else ""
+    return f"the npm package {PACKAGE} is not installed: make npm" if result.returncode else ""

@@ -57,5 +57,5 @@ def upgrade(path: str, headers: dict[str, str]) -> bytes:
 def frame(opcode: int, payload: bytes) -> bytes:
     """A whole client's frame (RFC 6455, section 5.2), at most 125 bytes."""
     mask = os.urandom(4)
-    masked = bytes(byte ^ mask[place % 4] for place, byte in enumerate(payload))
+    masked = bytes(byte ^ mask[position % 4] for position, byte in enumerate(payload))
     return bytes((0x80 | opcode, 0x80 | len(payload))) + mask + masked

@@ -42,9 +42,9 @@ class RoomPage:
     async def open(cls, browser: Browser, url: str, *, tour: bool = False) -> RoomPage:
         """Open the control room, 1280 pixels wide, and wait until it is connected."""
         room = cls(browser, await browser.page())
-        seen = "" if tour else "localStorage.setItem('room.tour', 'seen');"
+        observed = "" if tour else "localStorage.setItem('room.tour', 'seen');"
         await room.send("Page.enable")
-        await room.send("Page.addScriptToEvaluateOnNewDocument", source=_TROUBLE + seen)
+        await room.send("Page.addScriptToEvaluateOnNewDocument", source=_TROUBLE + observed)
         await room.size(1280, 800)
         await room.page.go(url)
         return room

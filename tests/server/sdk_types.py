@@ -30,7 +30,7 @@ class Misfit(NamedTuple):
     owner: str
     field: str
     expected: str
-    found: str
+    observed: str
 
 
 # (type, field): why the wire differs from the SDK's type. Numbers of conflicts and sections are
@@ -108,9 +108,9 @@ def _of_record(value: Any, declared: Any, owner: str, field: str) -> Iterator[Mi
 
 def check(value: Any, declared: Any) -> None:
     """Fail on a misfit that no deviation explains."""
-    found = [
+    results = [
         misfit
         for misfit in misfits(value, declared)
         if (misfit.owner, misfit.field) not in DEVIATIONS
     ]
-    assert not found, f"not what the SDK declares: {found[:5]}"
+    assert not results, f"not what the SDK declares: {results[:5]}"

@@ -20,9 +20,9 @@ NO_CLOCK = {"verify_exp": False, "verify_iat": False}  # the exchange has a cloc
 
 
 def metadata(exchange: ServedExchange) -> dict[str, Any]:
-    found = requests.get(f"{exchange.auth}/.well-known/openid-configuration", timeout=5)
-    assert found.headers["Cache-Control"] == "public, max-age=15"
-    document: dict[str, Any] = found.json()
+    result = requests.get(f"{exchange.auth}/.well-known/openid-configuration", timeout=5)
+    assert result.headers["Cache-Control"] == "public, max-age=15"
+    document: dict[str, Any] = result.json()
     return document
 
 
@@ -57,12 +57,12 @@ def test_pyjwt_finds_the_key_and_verifies_issuer_audience_and_life(exchange):
 def test_the_library_of_authlib_verifies_a_token_by_the_published_keys(exchange):
     token = authlib_token(exchange)
     published = requests.get(metadata(exchange)["jwks_uri"], timeout=5).json()
-    found = jose.decode(token, KeySet.import_key_set(published), ["RS256"])
+    result = jose.decode(token, KeySet.import_key_set(published), ["RS256"])
     issuer: Any = {"essential": True, "value": f"{exchange.auth}/"}
     now = int(exchange.now.timestamp())
-    jose.JWTClaimsRegistry(now=now, iss=issuer).validate(found.claims)
+    jose.JWTClaimsRegistry(now=now, iss=issuer).validate(result.claims)
     with pytest.raises(errors.ExpiredTokenError):
-        jose.JWTClaimsRegistry(now=now + 181, iss=issuer).validate(found.claims)
+        jose.JWTClaimsRegistry(now=now + 181, iss=issuer).validate(result.claims)
 
 
 def test_the_key_of_an_environment_is_the_same_in_every_run_and_no_other_has_it(tmp_path):

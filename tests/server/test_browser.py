@@ -139,19 +139,19 @@ async def test_the_attack_sends_what_it_says(browser, hostile_page):
 
 @pytest.mark.long
 async def test_a_foreign_page_changes_and_reads_nothing(serve, browser, hostile_page, monkeypatch):
-    served, seen = await serve(), Seen(monkeypatch)
+    served, observed = await serve(), Seen(monkeypatch)
     before = served.sim.now
     port, _ = hostile_page
     page = await browser.page()
     for plane in ("control", "docs"):
         for name in ("127.0.0.1", "localhost", "rebound.example"):
-            del seen.asked[:]
+            del observed.asked[:]
             await page.go(f"http://evil.example:{port}/{plane}/{name}")
             address = getattr(served.at, plane).replace("127.0.0.1", name)
-            said = await page.run(ATTACK % {"target": address})
-            await until(lambda: len(seen.asked) >= SENT_AT_LEAST)
-            assert set(said) == {0}, "an answer was readable"
-            linked = [asked for asked in seen.asked if not asked[2]]
+            output = await page.run(ATTACK % {"target": address})
+            await until(lambda: len(observed.asked) >= SENT_AT_LEAST)
+            assert set(output) == {0}, "an answer was readable"
+            linked = [asked for asked in observed.asked if not asked[2]]
             # The docs are pages that anyone may link to.
             assert all(plane == "docs" and verb == "GET" for verb, _, _ in linked), linked
     assert (served.sim.inputs, served.sim.now) == ([], before)
@@ -159,18 +159,18 @@ async def test_a_foreign_page_changes_and_reads_nothing(serve, browser, hostile_
 
 @pytest.mark.long
 async def test_a_page_of_a_rebound_name_is_answered_403_throughout(serve, browser, monkeypatch):
-    served, seen = await serve(), Seen(monkeypatch)
+    served, observed = await serve(), Seen(monkeypatch)
     before = served.sim.now
     page = await browser.page()
     for plane in ("control", "docs"):
-        del seen.asked[:]
+        del observed.asked[:]
         address = getattr(served.at, plane).replace("127.0.0.1", "rebound.example")
         await page.go(f"{address}/")
         assert await page.run("return location.origin") == address
-        said = await page.run(ATTACK % {"target": address})
-        await until(lambda: len(seen.asked) >= SENT_AT_LEAST)
-        assert set(said) - {0} == {403}
-        assert all(why for _, _, why in seen.asked)
+        output = await page.run(ATTACK % {"target": address})
+        await until(lambda: len(observed.asked) >= SENT_AT_LEAST)
+        assert set(output) - {0} == {403}
+        assert all(why for _, _, why in observed.asked)
     assert (served.sim.inputs, served.sim.now) == ([], before)
 
 

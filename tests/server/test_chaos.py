@@ -35,7 +35,7 @@ BACKOFF_S = (1, 2, 4, 8)
 
 
 @functools.cache
-def whole():
+def entire():
     """Open instruments that trade in whole contracts and cents, so that 2 is a price and 1 a
     contract.
     """
@@ -49,7 +49,7 @@ def whole():
 
 def book(exchange, timeout=10):
     """(status, headers, body) of a public book, as a plain client gets it."""
-    answer = call(f"{exchange.gateway}/v1/markets/{whole()[0]}/book", timeout=timeout)
+    answer = call(f"{exchange.gateway}/v1/markets/{entire()[0]}/book", timeout=timeout)
     return answer.status, answer.headers, answer.json()
 
 
@@ -77,7 +77,7 @@ def test_an_injected_error_is_answered_until_the_documented_backoff_recovers(
     assert book(exchange)[0] == status
     (last, body), attempts = patient(exchange, lambda: book(exchange))
     assert (last, attempts) == (200, 3)
-    assert body["marketData"]["marketSlug"] == whole()[0]
+    assert body["marketData"]["marketSlug"] == entire()[0]
     refused = exchange.requests(operation="GetBook", status=status)
     assert [row["code"] for row in refused] == [code] * 3
 
@@ -113,7 +113,7 @@ def test_a_slow_body_arrives_whole_in_several_pieces(exchange):
     exchange.fault("GetBook", slow_body=True, times=1)
     with socket.create_connection((host, int(port))) as plain:
         plain.sendall(
-            f"GET /v1/markets/{whole()[0]}/book HTTP/1.1\r\nHost: x\r\nConnection:"
+            f"GET /v1/markets/{entire()[0]}/book HTTP/1.1\r\nHost: x\r\nConnection:"
             " close\r\n\r\n".encode()
         )
         pieces = list(iter(lambda: plain.recv(65536), b""))
@@ -130,7 +130,7 @@ def retail(exchange):
 
 
 def resting(symbol=""):
-    return retail_order(symbol or whole()[0], "BUY_LONG", 2)
+    return retail_order(symbol or entire()[0], "BUY_LONG", 2)
 
 
 @pytest.mark.spec("S7.2-8")
@@ -187,7 +187,7 @@ def insert(exchange, symbol):
 
 def read_book(exchange, channel):
     method = channel.unary_unary("/exchange.v1.OrderBookAPI/GetOrderBook")
-    request = protobuf_encoder(GetOrderBookRequest)(GetOrderBookRequest(symbol=whole()[0]))
+    request = protobuf_encoder(GetOrderBookRequest)(GetOrderBookRequest(symbol=entire()[0]))
     return method.with_call(request, metadata=bearer(exchange), timeout=10)[1]
 
 
@@ -208,7 +208,7 @@ def test_grpc_calls_fail_with_the_code_and_the_next_one_succeeds(exchange, chann
 
 
 def test_a_symbol_is_found_in_path_query_and_body_on_every_protocol(exchange, channel, retail):
-    struck, spared = whole()[:2]
+    struck, spared = entire()[:2]
     exchange.fault(symbol=struck, status=503)
     metadata = bearer(exchange)
     order_entry = channel.unary_unary("/exchange.v1.OrderEntryAPI/InsertOrder")
@@ -236,7 +236,7 @@ def market_data(exchange, channel):
     """Frames of one instrument's market data after the snapshot, and a way to make one: an order
     that changes the book.
     """
-    symbol = whole()[0]
+    symbol = entire()[0]
     request = protobuf_encoder(CreateMarketDataSubscriptionRequest)(
         CreateMarketDataSubscriptionRequest(symbols=[symbol])
     )
@@ -251,24 +251,24 @@ def market_data(exchange, channel):
         qty = next(quantities)
         place(exchange, symbol, "buy", "0.02", str(qty))
 
-    def told():
+    def notices():
         """Quantity at 0.02 in the next frame about the book."""
         update = protobuf_decoder(CreateMarketDataSubscriptionResponse)(next(call)).update
         return next((level.qty for level in update.bids if level.px == 2), 0)
 
-    return change, told, call
+    return change, notices, call
 
 
 OP = "CreateMarketDataSubscription"
 
 
 def test_a_late_frame_comes_by_the_clock_and_holds_up_those_behind_it(exchange, market_data):
-    change, told, _ = market_data
+    change, reported, _ = market_data
     exchange.fault(OP, plane="stream", delay="3s", times=1)
     change()
     change()
     assert "stream.late 1" in exchange.clock.advance("2s") + exchange.clock.advance("1s")
-    assert [told(), told()] == [101, 203]
+    assert [reported(), reported()] == [101, 203]
 
 
 @pytest.mark.parametrize(
@@ -283,12 +283,12 @@ def test_a_late_frame_comes_by_the_clock_and_holds_up_those_behind_it(exchange, 
 def test_a_stream_ends_with_the_code_and_frames_that_waited_come_first(
     exchange, market_data, act, code
 ):
-    change, told, call = market_data
+    change, reported, call = market_data
     exchange.fault(OP, plane="stream", delay="1h", times=1)
     change()
     exchange.fault(OP, plane="stream", **act)
     change()
-    assert told() == 101
+    assert reported() == 101
     with pytest.raises(grpc.RpcError) as ended:
         list(call)
     assert ended.value.code() == code
@@ -323,16 +323,16 @@ def test_the_catalogue_of_faults_says_what_can_happen_where(exchange):
 def test_a_hostile_exchange_fails_often_in_many_ways_and_a_patient_client_gets_through(exchange):
     exchange.control("PUT", "/preset", {"name": "hostile"})
     exchange.control("DELETE", "/faults/hostile.gateway.hang")
-    seen = {}
+    observed = {}
     for _ in range(120):
         try:
             status = book(exchange, timeout=1)[0]
         except (OSError, http.client.HTTPException) as broken:
             status = type(broken).__name__
-        seen[status] = seen.get(status, 0) + 1
+        observed[status] = observed.get(status, 0) + 1
         exchange.clock.advance("1s")
-    assert 60 < seen[200] < 110
-    assert len(seen) >= 5
+    assert 60 < observed[200] < 110
+    assert len(observed) >= 5
     exchange.control("PUT", "/preset", {"name": "ideal"})
     assert exchange.control("GET", "/faults")["faults"] == []
     assert {book(exchange)[0] for _ in range(10)} == {200}

@@ -75,8 +75,8 @@ async def test_an_advance_stops_at_every_due_instant_and_ends_where_it_was_told(
     for after in (5, 5, 9):
         served.sim.after(after, f"t{after}")
     fired = await served.host.advance(START + seconds(10))
-    assert [one.timer for one in fired] == ["t5", "t5", "t9"]
-    assert [given[1] for given in served.sim.inputs] == [seconds(5), seconds(9), seconds(10)]
+    assert [item.timer for item in fired] == ["t5", "t5", "t9"]
+    assert [value[1] for value in served.sim.inputs] == [seconds(5), seconds(9), seconds(10)]
 
 
 async def test_what_a_timer_sets_off_within_the_advance_fires_in_it(served):
@@ -85,14 +85,14 @@ async def test_what_a_timer_sets_off_within_the_advance_fires_in_it(served):
 
     def advance_to(to):
         outcome = ordinary(to)
-        if any(one.timer == "first" for one in outcome.fired):
+        if any(item.timer == "first" for item in outcome.fired):
             served.sim.after(2, "second")
         return outcome
 
     served.sim.advance_to = advance_to
     fired = await served.host.advance(START + seconds(60))
-    found = [(one.timer, one.at - START) for one in fired]
-    assert found == [("first", seconds(5)), ("second", seconds(7))]
+    results = [(item.timer, item.at - START) for item in fired]
+    assert results == [("first", seconds(5)), ("second", seconds(7))]
 
 
 async def test_time_does_not_go_back(served):
@@ -115,7 +115,7 @@ async def test_a_paced_clock_moves_by_itself_and_fires_what_is_due(serve):
 async def test_a_paced_clock_knows_of_timers_that_a_tester_sets(serve):
     served = await serve(clock=ClockMode("paced", Fraction(3600)))
 
-    def later(*given):
+    def later(*value):
         served.sim.after(60, "soon")
         return Outcome(seq=1)
 
@@ -130,7 +130,7 @@ async def test_a_paced_clock_is_brought_up_to_date_by_a_call(serve):
     await until(lambda: time.monotonic() - began > 0.005)
     assert served.sim.inputs == []
     await served.ask("gateway")
-    assert [given[0] for given in served.sim.inputs] == ["advance", "rest"]
+    assert [value[0] for value in served.sim.inputs] == ["advance", "rest"]
     assert served.sim.now >= START + seconds(18)
 
 

@@ -31,11 +31,13 @@ def test_newman_runs_the_postman_collection_green(ready_file, tmp_path):
         *("-e", out / "sandbox.postman_environment.json", "--delay-request", "60"),
         *("--reporters", "json", "--reporter-json-export", report),
     )
-    found = json.loads(report.read_text())["run"]
-    said = [(one["source"]["name"], one["error"]["message"]) for one in found["failures"]]
-    assert (done.returncode, said) == (0, []), done.stdout[-500:]
-    assert found["stats"]["assertions"]["total"] > 140
-    statuses = [one["response"]["code"] for one in found["executions"]]
+    result = json.loads(report.read_text())["run"]
+    output = [
+        (failure["source"]["name"], failure["error"]["message"]) for failure in result["failures"]
+    ]
+    assert (done.returncode, output) == (0, []), done.stdout[-500:]
+    assert result["stats"]["assertions"]["total"] > 140
+    statuses = [execution["response"]["code"] for execution in result["executions"]]
     assert sum(status == 200 for status in statuses) > 95
 
 
@@ -52,21 +54,21 @@ def test_bruno_runs_its_collection_green(ready_file, tmp_path):
         cwd=out,
         timeout=300,
     )
-    (found,) = json.loads(report.read_text())
+    (result,) = json.loads(report.read_text())
     failed = [
-        (one["name"], one["response"]["status"], one.get("error"))
-        for one in found["results"]
-        if one.get("error") or any(each["status"] != "pass" for each in one["testResults"])
+        (item["name"], item["response"]["status"], item.get("error"))
+        for item in result["results"]
+        if item.get("error") or any(each["status"] != "pass" for each in item["testResults"])
     ]
     assert (done.returncode, failed) == (0, []), done.stdout[-500:]
-    assert found["summary"]["totalTests"] > 140
+    assert result["summary"]["totalTests"] > 140
 
 
 def test_without_a_ready_file_it_is_for_the_default_ports(tmp_path, capsys):
     assert main(["collection", "postman", "--out", str(tmp_path)]) == 0
     assert "152 requests in 2 files" in capsys.readouterr().out
     values = json.loads((tmp_path / "sandbox.postman_environment.json").read_text())["values"]
-    assert {one["key"]: one["value"] for one in values}["gateway"] == "http://127.0.0.1:18080"
+    assert {item["key"]: item["value"] for item in values}["gateway"] == "http://127.0.0.1:18080"
 
 
 @pytest.mark.parametrize("text", ["no JSON", "{}", "[]"])

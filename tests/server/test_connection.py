@@ -38,13 +38,13 @@ async def line(served):
     return await kept(served)
 
 
-def said(names: Iterable[object]) -> list[bytes]:
+def printed(names: Iterable[object]) -> list[bytes]:
     """The bodies of the answers to GET of these."""
     return [f'{{"path":"/{name}"}}'.encode() for name in names]
 
 
 def paths(sim: FakeSimulation) -> list[str]:
-    return [given[3] for given in sim.inputs if given[0] == "rest"]
+    return [value[3] for value in sim.inputs if value[0] == "rest"]
 
 
 class _Pipe(asyncio.Transport):
@@ -74,8 +74,8 @@ async def test_a_whole_request_is_answered_before_the_callback_returns():
     await until(lambda: connection._waiter is not None)
     tasks = len(asyncio.all_tasks())
     connection.data_received(GET % 1 + POST + b"body" + GET % 2)
-    assert [answer.partition(b"\r\n\r\n")[2] for answer in pipe.written] == said("1x2")
-    assert [given[-2] for given in sim.inputs] == [b"", b"body", b""]
+    assert [answer.partition(b"\r\n\r\n")[2] for answer in pipe.written] == printed("1x2")
+    assert [value[-2] for value in sim.inputs] == [b"", b"body", b""]
     assert len(asyncio.all_tasks()) == tasks
     connection.connection_lost(None)
 
@@ -87,8 +87,8 @@ async def test_with_another_aiohttp_every_request_goes_the_long_way_and_is_answe
     served = await serve()
     line = await kept(served)
     line.send(GET % 1 + POST + b"body" + GET % 2)
-    assert [(await line.answer())[1] for _ in range(3)] == said("1x2")
-    assert [given[-2] for given in served.sim.inputs] == [b"", b"", b"body", b""]
+    assert [(await line.answer())[1] for _ in range(3)] == printed("1x2")
+    assert [value[-2] for value in served.sim.inputs] == [b"", b"", b"body", b""]
 
 
 async def test_a_body_that_comes_in_pieces_arrives_whole(served, line):
@@ -98,7 +98,7 @@ async def test_a_body_that_comes_in_pieces_arrives_whole(served, line):
         await asyncio.sleep(0)
         line.send(b"body"[first:] + POST + b"next")
         assert (await line.answer())[1] == (await line.answer())[1] == b'{"path":"/x"}'
-    assert [given[-2] for given in served.sim.inputs[1:]] == [b"body", b"next"] * 5
+    assert [value[-2] for value in served.sim.inputs[1:]] == [b"body", b"next"] * 5
 
 
 async def test_a_chunked_body_that_is_there_whole_is_taken_as_it_is(served, line):
@@ -120,13 +120,13 @@ async def test_answers_keep_their_order_when_one_of_them_is_held(serve):
     line.send(GET % 5)
     assert paths(served.sim) == ["/0", "/1", "/2"]
     await served.host.advance(served.sim.now + seconds(31))
-    assert [(await line.answer())[1] for _ in range(4)] == [b"slow", *said("345")]
+    assert [(await line.answer())[1] for _ in range(4)] == [b"slow", *printed("345")]
     assert paths(served.sim) == ["/0", "/1", "/2", "/3", "/4", "/5"]
 
 
 async def test_a_flood_of_requests_is_answered_in_order(served, line):
     line.send(b"".join(GET % number for number in range(1, 400)))
-    assert [(await line.answer())[1] for _ in range(1, 400)] == said(range(1, 400))
+    assert [(await line.answer())[1] for _ in range(1, 400)] == printed(range(1, 400))
 
 
 async def test_a_client_that_does_not_read_is_not_answered_without_end(served, line):

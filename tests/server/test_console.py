@@ -73,7 +73,7 @@ def test_quiet_writes_none_of_them(tmp_path, option):
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "text"),
     [
         (("nope.yaml",), "nope.yaml: cannot read: No such file or directory"),
         (("--seed", "x"), "sim serve: --seed: expected a number from 0, not 'x'"),
@@ -81,16 +81,16 @@ def test_quiet_writes_none_of_them(tmp_path, option):
     ],
 )
 @pytest.mark.parametrize("by_environment", [False, True])
-def test_what_is_said_before_it_serves_is_json_too(options, says, by_environment, monkeypatch):
+def test_what_is_said_before_it_serves_is_json_too(options, text, by_environment, monkeypatch):
     if by_environment:
         monkeypatch.setenv("SIM_LOG_FORMAT", "json")
     else:
         options = (*options, "--log-format", "json")
-    said = run(" ".join(("serve", *options)))
-    assert (said.code, said.out) == (2, "")
-    entries = [json.loads(line) for line in said.err.splitlines()]
+    output = run(" ".join(("serve", *options)))
+    assert (output.code, output.out) == (2, "")
+    entries = [json.loads(line) for line in output.err.splitlines()]
     assert {(entry["kind"], entry["level"]) for entry in entries} == {("log", "error")}
-    assert entries[0]["message"].startswith(says)
+    assert entries[0]["message"].startswith(text)
 
 
 def test_a_warning_before_it_serves_is_json_too(tmp_path, monkeypatch):

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
 JOURNEY = ROOT / "docs" / "examples" / "container" / "journey.py"
-IMAGE = dict(one.split("=", 1) for one in re.findall(r"\b(SIM_[A-Z_]+=\S+)", DOCKERFILE))
+IMAGE = dict(item.split("=", 1) for item in re.findall(r"\b(SIM_[A-Z_]+=\S+)", DOCKERFILE))
 
 
 def python(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -88,10 +88,12 @@ def test_the_services_of_compose_share_the_volume_of_the_ready_file():
     ready = Path(IMAGE["SIM_READY_FILE"])
     assert f"VOLUME {ready.parent}\n" in DOCKERFILE
     for service in services.values():
-        assert any(one.split(":")[1] == str(ready.parent) for one in service["volumes"])
+        assert any(volume.split(":")[1] == str(ready.parent) for volume in service["volumes"])
     command = services["client"]["entrypoint"]
     assert command[-1] == str(ready)
-    mounted = {one.split(":")[1]: one.split(":")[0] for one in services["client"]["volumes"]}
+    mounted = {
+        volume.split(":")[1]: volume.split(":")[0] for volume in services["client"]["volumes"]
+    }
     script = Path(command[1])
     assert (ROOT / mounted[str(script.parent)] / script.name).resolve() == JOURNEY
 
@@ -107,7 +109,7 @@ def test_the_build_sees_everything_that_the_wheel_holds():
         for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.M)
         for word in shlex.split(line)[:-1]
     }
-    assert all((ROOT / one).exists() for one in copied)
+    assert all((ROOT / item).exists() for item in copied)
     assert copied - {"."} <= sent
 
 
@@ -117,8 +119,8 @@ def test_the_image_gets_exactly_what_the_package_needs_each_with_hashes():
         for text in requires(left.pop()) or ():
             requirement = Requirement(text)
             name = re.sub(r"[-_.]+", "-", requirement.name).lower()
-            wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-            if wanted and name not in needed:
+            expected = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+            if expected and name not in needed:
                 needed.add(name)
                 left.append(name)
     locked = python(".ci/locked.py", "runtime").stdout

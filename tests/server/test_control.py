@@ -38,7 +38,7 @@ async def test_the_clock_is_read_and_moved(served):
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "status", "said"),
+    ("path", "body", "status", "output"),
     [
         ("/clock/advance", {}, 400, "give exactly one of"),
         ("/clock/advance", {"by": "5m", "to": "2026-09-08T19:00:00Z"}, 400, "give exactly one of"),
@@ -64,11 +64,11 @@ async def test_the_clock_is_read_and_moved(served):
     ],
 )
 async def test_bodies_are_judged_strictly_and_say_what_would_have_worked(
-    served, path, body, status, said
+    served, path, body, status, output
 ):
     answered, error = await ask(served, "POST", path, body)
     assert answered == status
-    assert said in error["message"]
+    assert output in error["message"]
     assert "seed: seed" not in error["message"]
     assert error["details"] == []
     assert served.sim.now == START
@@ -116,7 +116,7 @@ async def test_actions_reach_the_simulation_with_their_subject(served):
     for verb, path, _, _, body in ACTIONS:
         sent = None if verb == "DELETE" else body
         assert (await ask(served, verb, path, sent))[0] == 200
-    assert [given[1:] for given in served.sim.inputs] == [row[2:] for row in ACTIONS]
+    assert [value[1:] for value in served.sim.inputs] == [row[2:] for row in ACTIONS]
 
 
 async def test_a_refused_action_says_why_and_what_would_work(served):
@@ -154,8 +154,8 @@ async def test_reset_starts_over(served):
 
 
 async def test_reading_is_no_input(serve, monkeypatch):
-    known = {"req-1": {"request_id": "req-1"}}
-    monkeypatch.setattr("sim.read.explain.explain", lambda sim, subject: known.get(subject))
+    existing = {"req-1": {"request_id": "req-1"}}
+    monkeypatch.setattr("sim.read.explain.explain", lambda sim, subject: existing.get(subject))
     served = await serve()
     for path in ("/clock", "/digest", "/requests", "/health", "/explain/req-1"):
         assert (await ask(served, "GET", path))[0] == 200

@@ -34,8 +34,8 @@ def steps(exchange):
     firm = exchange.firms[0]["firm"].removeprefix("firms/")
     account = exchange.firms[0]["accounts"][0]
     list_market(exchange, "undone", tick_size="0.01")
-    for who, side in (("maker", "sell"), ("noise", "buy")):
-        place(exchange, "undone", side, "0.30", who=who)
+    for caller, side in (("maker", "sell"), ("noise", "buy")):
+        place(exchange, "undone", side, "0.30", trader=caller)
     trades = exchange.control("GET", "/state/trades?symbol=undone")["trades"]
     trade = trades[0]["id"]
     source = {"amount": "7", "source": f"{firm}-bank", "script": "hold"}
@@ -55,10 +55,10 @@ def steps(exchange):
         "GET /scenario": [],  # its answer is not JSON; tests/server/test_room_files.py tests it
         "GET /history": [("?limit=3&kind=control&kind=request", None)],
         "GET /history/{seq}": [("1", None)],
-        "GET /history/{seq}/state/{view}": [(f"1/state/{what}", None) for what in VIEWS],
+        "GET /history/{seq}/state/{view}": [(f"1/state/{view}", None) for view in VIEWS],
         "GET /history/{seq}/state": [("1/state?view=books&view=trades&last=3", None)],
         "GET /requests": [("?operation=StartKYCVerification&status=200&since=0", None)],
-        "GET /explain/{subject*}": [(what, None) for what in (refused, symbol, account)],
+        "GET /explain/{subject*}": [(subject, None) for subject in (refused, symbol, account)],
         "GET /conformance": [
             (query, None)
             for query in ("", "?caller=firms/atlas&rules=backoff,retry-after", "?form=junit")
@@ -94,7 +94,7 @@ def steps(exchange):
             (f"{name}/redeliver", {}) for name in ("atlas", "firms/atlas")
         ],
         "GET /state": [("?view=books&view=trades&last=3", None)],
-        "GET /state/{view}": [(what, None) for what in VIEWS],
+        "GET /state/{view}": [(view, None) for view in VIEWS],
         "GET /catalogue/{kind}": [
             (kind, None) for kind in ("operations", "presets", "assumptions", "observations")
         ],
@@ -118,7 +118,7 @@ def test_every_call_does_what_it_says(exchange, steps):
     last = ("/rewind", "/snapshots/{name}/restore", "/reset")
     reference = json.loads(resources.path("fixtures", "control-reference.json").read_bytes())
     endless = ("/streams/{id}", "/history/{seq}/streams", "/live")
-    routes = [one.route for one in ROUTES if not one.route.path.startswith(endless)]
+    routes = [item.route for item in ROUTES if not item.route.path.startswith(endless)]
     routes.sort(key=lambda route: _place(route.path, last))
     answers: dict[str, Any] = {}
     for route in routes:
@@ -145,7 +145,7 @@ def test_every_call_does_what_it_says(exchange, steps):
     assert answers["POST /rewind"]["branch"] == "branch-1"
     cases = answers["GET /state/verifications"]["verifications"]
     assert [row["external_id"] for row in cases] == ["c-1", "c-2"]
-    assert all(answers[f"GET /state/{what}"][what] is not None for what in VIEWS)
+    assert all(answers[f"GET /state/{view}"][view] is not None for view in VIEWS)
     kinds = {"operations", "quirks", "faults", "presets", "assumptions", "observations"}
     assert set(answers["GET /catalogue"]) == kinds
 

@@ -60,7 +60,7 @@ async def test_a_preflight_is_answered_and_is_no_call(served, plane):
 async def test_an_options_that_is_no_preflight_is_a_call(served):
     for headers in ({}, {"Origin": ORIGIN}, {"Access-Control-Request-Method": "GET"}):
         await ask(served, "gateway", "OPTIONS", headers)
-    assert [given[2] for given in served.sim.inputs] == ["OPTIONS"] * 3
+    assert [value[2] for value in served.sim.inputs] == ["OPTIONS"] * 3
 
 
 @pytest.mark.parametrize("plane", ["exchange", "auth"])
@@ -97,7 +97,7 @@ async def test_no_page_may_be_accepted(served, choose):
     for verb, sent in (("GET", {"Origin": ORIGIN}), ("OPTIONS", PREFLIGHT)):
         headers = (await ask(served, "retail", verb, sent)).headers
         assert "vary" not in headers and ALLOWED not in headers
-    assert [given[2] for given in served.sim.inputs] == ["GET", "OPTIONS"]
+    assert [value[2] for value in served.sim.inputs] == ["GET", "OPTIONS"]
 
 
 @pytest.mark.skipif(not COMMAND, reason="no Chromium on this machine")

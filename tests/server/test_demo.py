@@ -41,13 +41,13 @@ STAGES = [
 def test_every_stage_of_the_journey_happens_and_its_journal_replays(tmp_path, capsys):
     journal = tmp_path / "demo.ndjson"
     assert main(["demo", "--journal", str(journal)]) == 0
-    told = capsys.readouterr().out
+    reported = capsys.readouterr().out
     at = 0
     for stage in STAGES:
-        found = re.compile(stage.replace(" +", r"[\s└]+")).search(told, at)
-        assert found, f"{stage!r} does not follow in\n{told[at:]}"
-        at = found.end()
-    digest = re.search(r"digest ([0-9a-f]{64})", told)
+        result = re.compile(stage.replace(" +", r"[\s└]+")).search(reported, at)
+        assert result, f"{stage!r} does not follow in\n{reported[at:]}"
+        at = result.end()
+    digest = re.search(r"digest ([0-9a-f]{64})", reported)
     assert digest is not None
     assert main(["replay", str(journal)]) == 0
     assert digest[1] in capsys.readouterr().out
@@ -58,6 +58,6 @@ def test_a_journey_that_goes_wrong_says_where_and_fails(tmp_path, capsys, monkey
     rejected = demo.PERSON | {"email": "reject@example.com"}
     monkeypatch.setattr(demo, "PERSON", rejected)
     assert main(["demo", "--journal", str(tmp_path / "demo.ndjson")]) == 1
-    told = capsys.readouterr().out
-    assert "the journey ended early:" in told
-    assert "REJECT" in told
+    reported = capsys.readouterr().out
+    assert "the journey ended early:" in reported
+    assert "REJECT" in reported

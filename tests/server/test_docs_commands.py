@@ -23,7 +23,7 @@ TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in PAGES}
 BUNDLED = {path.stem for path in (ROOT / "scenarios").glob("*.yaml")}
 
 
-def shown(text: str) -> list[str]:
+def view(text: str) -> list[str]:
     """Command lines of a page: of shell blocks, and behind the prompt of console blocks."""
     shell = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     console = re.findall(r"^```(?:console|text)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
@@ -37,7 +37,7 @@ def named(text: str) -> list[str]:
     return re.findall(r"`(sim [a-z][^`|…]*)`", prose)
 
 
-SHOWN = {page: shown(text) for page, text in TEXTS.items()}
+SHOWN = {page: view(text) for page, text in TEXTS.items()}
 SIM = sorted(
     {
         re.sub(r"\s+", " ", line.partition(" #")[0].partition(" > ")[0]).strip()
@@ -96,14 +96,14 @@ def test_the_curl_lines_of_a_page_are_answered(exchange, page):
     for _ in range(14):  # inputs to go back over, and a refusal to ask about
         refused = call(f"{exchange.gateway}/v1/markets/no-such-market/book")
         request_id = request_id or refused.headers["x-request-id"]
-    place = {
+    position = {
         "CONTROL": str(exchange.control),
         "DOCS": exchange.docs,
         "SYMBOL": exchange.symbols["open"][0],
         "REQUEST_ID": request_id,
     }
     for line in CURL[page]:
-        filled = re.sub(r"\$([A-Z_]+)", lambda name: place[name[1]], line)
+        filled = re.sub(r"\$([A-Z_]+)", lambda name: position[name[1]], line)
         words = shlex.split(filled, comments=True)[1:]
         body = words[words.index("-d") + 1].encode() if "-d" in words else None
         verb = words[words.index("-X") + 1] if "-X" in words else "GET"
@@ -119,7 +119,7 @@ def test_the_curl_lines_of_a_page_are_answered(exchange, page):
 def test_make_targets_and_modules_of_the_pages_exist():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for text in TEXTS.values():
-        lines = [*shown(text), *re.findall(r"`((?:make|python -m) [^`]+)`", text)]
+        lines = [*view(text), *re.findall(r"`((?:make|python -m) [^`]+)`", text)]
         for line in lines:
             words = line.partition("#")[0].split()
             if words[:1] == ["make"]:

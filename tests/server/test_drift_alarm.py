@@ -91,9 +91,9 @@ def test_it_is_silent_where_nothing_differs_and_rings_where_something_does(
     assert out.startswith("DRIFT: 1 place in 1 operation, 1 of them new")
     assert "answer.body.events[].id" in out
     proposed = yaml.safe_load((folder / "drift" / "proposed.yaml").read_text())["accepted"]
-    assert [one["operation"] for one in proposed] == ["GatewayEventsAPI.ListEvents"]
+    assert [item["operation"] for item in proposed] == ["GatewayEventsAPI.ListEvents"]
 
-    reviewed = [one | {"reason": "the service changes back in May"} for one in proposed]
+    reviewed = [item | {"reason": "the service changes back in May"} for item in proposed]
     (folder / "tests/drift/accepted.yaml").write_text(json.dumps({"accepted": reviewed}))
     code, out, _ = night(divergent)
     assert (code, out.splitlines()[0][:10]) == (0, "no drift: ")
@@ -141,11 +141,11 @@ def test_a_night_without_answers_rings_and_the_next_is_compared_with_the_one_bef
     exchange, night, folder
 ):
     assert night(exchange)[0] == 0
-    known = (folder / "drift" / "last.json").read_text()
-    nobody = dict.fromkeys(("GATEWAY", "RETAIL", "EXCHANGE", "AUTH"), "http://127.0.0.1:9")
-    code, out, _ = night(exchange, EXCHANGE_CLIENT_ID="", **nobody)
+    existing = (folder / "drift" / "last.json").read_text()
+    stranger = dict.fromkeys(("GATEWAY", "RETAIL", "EXCHANGE", "AUTH"), "http://127.0.0.1:9")
+    code, out, _ = night(exchange, EXCHANGE_CLIENT_ID="", **stranger)
     assert code == 1 and out.startswith("DRIFT: nothing could be compared")
-    assert (folder / "drift" / "last.json").read_text() == known
+    assert (folder / "drift" / "last.json").read_text() == existing
 
 
 def test_the_workflow_runs_what_is_shipped_and_keeps_what_it_writes():

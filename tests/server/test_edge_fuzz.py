@@ -20,7 +20,7 @@ def test_almost_http_and_almost_frames_harm_nobody(exchange, caplog):
 def test_cases_repeat_and_reach_every_listener():
     cases = [edge.case(SEED, number) for number in range(CASES)]
     assert cases == [edge.case(SEED, number) for number in range(CASES)]
-    assert {one.plane for one in cases} == {*edge.HTTP_PLANES, "grpc"}
+    assert {item.plane for item in cases} == {*edge.HTTP_PLANES, "grpc"}
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ class Seen(NamedTuple):
     until the answer.
     """
 
-    what: object
+    kind: object
     elapsed: str = ""
 
 
@@ -67,12 +67,12 @@ def at(served):
 def by_requests(answer: Callable[[], requests.Response]) -> Seen:
     """Make one attempt with a requests session."""
     try:
-        found = answer()
+        result = answer()
     except requests.Timeout:
         return Seen(TIMED_OUT)
     except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError):
         return Seen(BROKEN)
-    return Seen(found.status_code, found.headers.get("x-sim-elapsed", ""))
+    return Seen(result.status_code, result.headers.get("x-sim-elapsed", ""))
 
 
 def by_sdk(call: Callable[[], object]) -> Seen:
@@ -148,14 +148,14 @@ def test_a_call_fails_as_documented_and_the_documented_wait_recovers(at, kind, p
     operation, attempt = caller(at, plane)
     at.fault(operation, plane=plane, times=1, **{kind: VALUES.get(kind, True)})
     first = attempt()
-    assert first.what in EXPECTED[kind]
-    if first.what in (BROKEN, 503) and kind in ("reset", "refuse", "half_close"):
-        assert (first.what == 503) is (plane == "grpc")
+    assert first.kind in EXPECTED[kind]
+    if first.kind in (BROKEN, 503) and kind in ("reset", "refuse", "half_close"):
+        assert (first.kind == 503) is (plane == "grpc")
     if kind == "delay" and plane in ("auth", "exchange", "grpc"):
         assert first.elapsed == "2"
     at.clock.advance("1s")
     second = attempt()
-    assert (second.what, second.elapsed) == (200, "")
+    assert (second.kind, second.elapsed) == (200, "")
     (fault,) = at.control("GET", "/faults")["faults"]
     assert (fault["affected"], fault["over"]) == (1, True)
     rows = at.requests(operation=operation)
@@ -279,9 +279,9 @@ def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_t
     secret = "whsec_" + "c2VjcmV0LW9mLXRoaXMtdGVzdC1hbG9uZQ=="
     before = len(at.webhooks.received)
 
-    def call(verb: str, path: str, **given: Any) -> Any:
+    def call(verb: str, path: str, **value: Any) -> Any:
         fetch()
-        return session.request(verb, f"{at.exchange}{path}", timeout=5, **given).json()
+        return session.request(verb, f"{at.exchange}{path}", timeout=5, **value).json()
 
     receiver = {"webhook_url": at.webhooks.url, "signing_secret": secret}
     assert call("POST", "/v1/kyc/webhook", json=receiver)["validated"]
@@ -289,9 +289,9 @@ def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_t
     call("POST", "/v1/kyc/start", json=APPLICATION)
     at.clock.advance("30m")
     received = at.webhooks.received[before + 1 :]
-    got = [Webhook(secret).verify(one.body, one.headers) for one in received]
-    told = [row for row in at.webhooks.deliveries if row["type"] == "kyc.approved"]
-    attempts = [(row["attempt"], row["outcome"]) for row in told]
+    got = [Webhook(secret).verify(item.body, item.headers) for item in received]
+    reported = [row for row in at.webhooks.deliveries if row["type"] == "kyc.approved"]
+    attempts = [(row["attempt"], row["outcome"]) for row in reported]
     assert len({event["event_id"] for event in got}) == (kind != "drop")
     assert attempts == {
         "drop": [(0, "lost")],

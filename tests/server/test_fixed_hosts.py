@@ -49,9 +49,9 @@ NAMESPACE = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid"
 
 def block(page: str, begins: str) -> str:
     """The code block of the page that begins with a text."""
-    found = re.search(rf"^( *)```\w+\n( *{re.escape(begins)}.*?)^\1```", page, re.M | re.S)
-    assert found is not None, begins
-    return dedent(found[2])
+    result = re.search(rf"^( *)```\w+\n( *{re.escape(begins)}.*?)^\1```", page, re.M | re.S)
+    assert result is not None, begins
+    return dedent(result[2])
 
 
 def no_namespace() -> str:
@@ -86,7 +86,7 @@ def test_the_official_client_with_its_own_hosts_runs_by_the_recipe(tmp_path):
         timeout=60,
     )
     assert ran.returncode == 0, ran.stderr
-    seen = json.loads((tmp_path / "seen.json").read_text())
-    assert len(seen["markets"]) == 2
-    assert seen["balances"]
-    assert seen["frame"]["marketData"]["marketSlug"] == seen["markets"][0]["slug"]
+    observed = json.loads((tmp_path / "seen.json").read_text())
+    assert len(observed["markets"]) == 2
+    assert observed["balances"]
+    assert observed["frame"]["marketData"]["marketSlug"] == observed["markets"][0]["slug"]

@@ -33,22 +33,24 @@ def test_a_fork_begins_as_any_moment_was_and_goes_its_own_way(exchange):
     tree = control("GET", "/branches")["branches"]
     moments = [("main", last - 1), ("main", 2), ("branch-1", last - 1), ("branch-2", 1)]
     for branch, seq in moments:
-        told = control("GET", f"/history/{seq}?branch={branch}")["digest"]
-        made = control("POST", "/fork", {"seq": seq, "branch": branch})
-        fork = Control(made["control"])
-        assert fork("GET", "/digest") == {"digest": told, "seq": seq}
+        digest = control("GET", f"/history/{seq}?branch={branch}")["digest"]
+        created = control("POST", "/fork", {"seq": seq, "branch": branch})
+        fork = Control(created["control"])
+        assert fork("GET", "/digest") == {"digest": digest, "seq": seq}
         past = control("GET", f"/history/{seq}/state/books?symbol=mine&branch={branch}")
         assert books(fork) == past["books"]
-        assert fork("GET", f"/history/{seq}")["digest"] == told
+        assert fork("GET", f"/history/{seq}")["digest"] == digest
         place(fork, "0.39")
         assert books(fork, f"/history/{fork('GET', '/digest')['seq']}") == books(fork)
         assert books(fork, f"/history/{seq}") == past["books"]
         (row,) = [
-            row for row in control("GET", "/branches")["branches"] if row["forked"] == made["world"]
+            row
+            for row in control("GET", "/branches")["branches"]
+            if row["forked"] == created["world"]
         ]
         assert (row["parent"], row["from_seq"]) == (branch, seq)
         assert row["last_seq"] == fork("GET", "/digest")["seq"]
-        control("DELETE", f"/worlds/{made['world']}")
+        control("DELETE", f"/worlds/{created['world']}")
     assert control("GET", "/branches")["branches"] == tree
 
 
@@ -68,7 +70,7 @@ def test_a_fork_of_the_present_with_streams_can_look_back_across_its_beginning(e
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "says"),
+    ("body", "status", "text"),
     [
         ({"seq": 9}, 404, "main has the inputs 0..1, not 9"),
         ({"seq": -1}, 404, "main has the inputs 0..1, not -1"),
@@ -76,11 +78,11 @@ def test_a_fork_of_the_present_with_streams_can_look_back_across_its_beginning(e
         ({"branch": "main"}, 400, "a branch needs a seq"),
     ],
 )
-def test_a_moment_that_there_is_not_is_refused_and_nothing_is_forked(exchange, body, status, says):
+def test_a_moment_that_there_is_not_is_refused_and_nothing_is_forked(exchange, body, status, text):
     exchange.control("POST", "/prices/crypto:btc", {"price": "61000"})
     worlds = exchange.control("GET", "/worlds")
     with pytest.raises(ControlError) as error:
         exchange.control("POST", "/fork", body)
     assert error.value.status == status
-    assert says in error.value.body["message"]
+    assert text in error.value.body["message"]
     assert exchange.control("GET", "/worlds") == worlds

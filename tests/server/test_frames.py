@@ -100,7 +100,7 @@ WRONG = {
 }
 
 
-async def said(reader: asyncio.StreamReader) -> list[tuple[int, bytes]]:
+async def printed(reader: asyncio.StreamReader) -> list[tuple[int, bytes]]:
     """The frames of the server up to its close frame."""
     frames = [await received(reader)]
     while frames[-1][0] != CLOSE:
@@ -112,7 +112,7 @@ async def said(reader: asyncio.StreamReader) -> list[tuple[int, bytes]]:
 @pytest.mark.parametrize("byte_by_byte", [False, True])
 async def test_a_frame_that_breaks_the_rules_fails_the_connection(served, sent, code, byte_by_byte):
     reader, writer = await connect(served)
-    saying = asyncio.create_task(said(reader))
+    saying = asyncio.create_task(printed(reader))
     pieces = [sent[:20][at : at + 1] for at in range(20)] + [sent[20:]] if byte_by_byte else [sent]
     for piece in pieces:
         if not saying.done() and piece:  # a client that goes on would be reset
@@ -121,7 +121,7 @@ async def test_a_frame_that_breaks_the_rules_fails_the_connection(served, sent, 
     *echoes, (_, payload) = await asyncio.wait_for(saying, 10)
     assert int.from_bytes(payload[:2], "big") == code
     await until(lambda: served.sim.inputs[-1][0] == "hangup")
-    assert len([given for given in served.sim.inputs if given[0] == "frame"]) == len(echoes)
+    assert len([value for value in served.sim.inputs if value[0] == "frame"]) == len(echoes)
 
 
 GOOD_CODES = [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014, 3000, 4999]

@@ -94,8 +94,8 @@ def test_autojump_jumps_to_the_outcome_and_stops_there(slow):
 def test_a_client_that_hangs_up_is_forgotten_and_its_order_goes_on(slow):
     exchange, _ = slow
     content = body(exchange)
-    place = urlsplit(exchange.retail)
-    with socket.create_connection((place.hostname, place.port)) as plug:
+    position = urlsplit(exchange.retail)
+    with socket.create_connection((position.hostname, position.port)) as plug:
         head = "".join(
             f"{name}: {value}\r\n" for name, value in signed(exchange, PATH, "POST").items()
         )

@@ -312,8 +312,8 @@ def test_every_command_reads_the_journal_of_all_this(served, tmp_path, verb):
     sent = request(b"POST", b"/v1/trading/orders/cancel", *headers, body=body)
     assert status_of(exchange_bytes(served.exchange, sent)) == 404
     more = {"report": ["--out", str(tmp_path / "page.html")]}
-    said = sim(verb, served.journal, *more.get(verb, []))
-    assert said.returncode in (0, 1) and "Traceback" not in said.stderr, said.stderr
+    output = sim(verb, served.journal, *more.get(verb, []))
+    assert output.returncode in (0, 1) and "Traceback" not in output.stderr, output.stderr
 
 
 def test_the_journal_of_all_this_replays_to_the_same_digest(served):

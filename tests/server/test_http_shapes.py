@@ -104,4 +104,4 @@ async def test_nothing_behind_an_ambiguous_request_is_a_request(served, raw_http
     answer = await raw_http(served.at.exchange, sent)
     assert answer.count(b"HTTP/1.1 ") == 1
     assert answer.split()[1] in (b"400", b"501")
-    assert not [given for given in served.sim.inputs if given[3] == "/smuggled"]
+    assert not [value for value in served.sim.inputs if value[3] == "/smuggled"]

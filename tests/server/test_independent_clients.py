@@ -158,7 +158,7 @@ def test_a_real_client_works_with_the_simulator_set_two_years_away(tmp_path):
         at = Facts(served.ready)
         assert at.now.startswith("2028-09-12")
         book = f"{at.exchange}/v1/orderbook/{at.symbols['open'][0]}"
-        found = requests.get(book, headers=dict(stock_oauth.metadata(at)), timeout=5).json()
-        assert found["transactTime"].startswith("2028-09-12")
+        result = requests.get(book, headers=dict(stock_oauth.metadata(at)), timeout=5).json()
+        assert result["transactTime"].startswith("2028-09-12")
         client = sdk(at)
         assert client.account.balances()["balances"][0]["currency"] == "USD"

@@ -45,10 +45,10 @@ def test_the_asyncapi_parser_reads_the_served_document(asyncapi, tmp_path):
     document.write_text(json.dumps(asyncapi))
     done = run("node", program)
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert said["bad"] == []
+    output = json.loads(done.stdout)
+    assert output["bad"] == []
     sockets = {f"{way}_{name}" for way in ("receive", "send") for name in ("private", "markets")}
-    assert set(said["operations"]) == sockets | {"send_webhook"}
+    assert set(output["operations"]) == sockets | {"send_webhook"}
 
 
 def test_asyncapi_names_the_server_that_it_comes_from(asyncapi, exchange):
@@ -66,10 +66,10 @@ def checker(document: Any, channel: str) -> Any:
     messages = document["channels"][channel]["messages"]
     schemas = {
         name: jsonschema_rs.validator_for(
-            json.loads(json.dumps(one["payload"]).replace('"#/', '"urn:contract#/')),
+            json.loads(json.dumps(item["payload"]).replace('"#/', '"urn:contract#/')),
             registry=registry,
         )
-        for name, one in messages.items()
+        for name, item in messages.items()
     }
     return lambda frame: [name for name, schema in schemas.items() if schema.is_valid(frame)]
 
@@ -81,12 +81,12 @@ def sent_on(world: Connection, path: str, requests: list[dict[str, Any]]) -> lis
     for number, request in enumerate(requests):
         socket.send(json.dumps({"subscribe": {"requestId": str(number), **request}}).encode())
     symbol = next(
-        one.symbol
-        for one in world.simulation.exchange.instruments.listed()
-        if world.gateway.get(f"/v1/markets/{one.symbol}/book").status == 200
+        instrument.symbol
+        for instrument in world.simulation.exchange.instruments.listed()
+        if world.gateway.get(f"/v1/markets/{instrument.symbol}/book").status == 200
     )
-    for who, intent in ((key, "BUY_LONG"), (other, "BUY_SHORT")):
-        world.retail(who).post("/v1/orders", json=retail_order(symbol, intent, 50))
+    for caller, intent in ((key, "BUY_LONG"), (other, "BUY_SHORT")):
+        world.retail(caller).post("/v1/orders", json=retail_order(symbol, intent, 50))
     world.advance("1m")
     socket.send(json.dumps({"unsubscribe": {"requestId": "0"}}).encode())
     return socket.take()
@@ -116,15 +116,17 @@ def test_every_frame_is_one_of_the_described_messages(channel, reading, asyncapi
     requests = SUBSCRIPTIONS[channel]
     world.simulation.control("reading.set", "", {"name": reading})
     if channel == "markets":
-        listed = [one.symbol for one in world.simulation.exchange.instruments.listed()][:20]
-        requests = [{**one, "marketSlugs": listed} for one in requests]
+        listed = [
+            instrument.symbol for instrument in world.simulation.exchange.instruments.listed()
+        ][:20]
+        requests = [{**item, "marketSlugs": listed} for item in requests]
     kinds = checker(asyncapi, channel)
-    seen = set()
+    observed = set()
     for frame in sent_on(world, f"/v1/ws/{channel}", requests):
         names = kinds(frame)
         assert len(names) == 1, (names, frame)
-        seen.update(names)
-    assert len(seen) >= 4, seen
+        observed.update(names)
+    assert len(observed) >= 4, observed
 
 
 @pytest.mark.parametrize("shape", ["spec", "docs", "both"])
@@ -144,7 +146,7 @@ def test_webhooks_are_as_described_in_every_shape(shape):
     payloads = [json.loads(post.body) for post in world.webhooks]
     types = [payload.get("type") or payload["event_type"] for payload in payloads]
     assert set(types) == {"webhook.test", "kyc.approved", "kyc.rejected"}
-    assert [kinds(payload) for payload in payloads] == [[one] for one in types]
+    assert [kinds(payload) for payload in payloads] == [[item] for item in types]
 
 
 # ---- the control plane
@@ -159,7 +161,7 @@ def test_the_control_plane_has_an_openapi_document_whose_examples_it_takes(excha
         for path, verbs in document["paths"].items()
         for verb in verbs
     }
-    assert described == {re.sub(r"\*\}", "}", one) for one in served}
+    assert described == {re.sub(r"\*\}", "}", entry) for entry in served}
     registry = jsonschema_rs.Registry([("urn:control", document)])
     bodies = 0
     for path, verbs in document["paths"].items():
@@ -170,8 +172,8 @@ def test_the_control_plane_has_an_openapi_document_whose_examples_it_takes(excha
             bodies += "example" in media
             text = json.dumps(media["schema"]).replace('"#/', '"urn:control#/')
             schema = jsonschema_rs.validator_for(json.loads(text), registry=registry)
-            found = [error.message for error in schema.iter_errors(media.get("example", {}))]
-            assert not found or "example" not in media, (verb, path, found)
+            messages = [error.message for error in schema.iter_errors(media.get("example", {}))]
+            assert not messages or "example" not in media, (verb, path, messages)
             assert not schema.is_valid({"no_such_key": 1}), (verb, path)
     assert bodies > 20
 
@@ -203,9 +205,11 @@ def test_the_skill_is_served_and_has_the_head_that_agents_read(exchange):
     assert len(named) >= 6
     for verb, path in named:
         pattern = re.sub(r"[A-Z][A-Z_]+", "*", path)
-        known = [one for one in routes if one == f"{verb} {pattern}"]
-        known = known or [one for one in routes if one == f"{verb} {pattern.rpartition('/')[0]}/*"]
-        assert known, (verb, path)
+        existing = [route for route in routes if route == f"{verb} {pattern}"]
+        existing = existing or [
+            route for route in routes if route == f"{verb} {pattern.rpartition('/')[0]}/*"
+        ]
+        assert existing, (verb, path)
 
 
 # ---- protobuf

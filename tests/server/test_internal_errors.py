@@ -69,7 +69,7 @@ def test_an_internal_error_stops_the_process_with_5_and_the_journal_holds_what_w
     again = replay_file(journal).simulation
     assert f"{again.seq} inputs, digest {again.digest}" in out
     assert f"sim replay {journal}" in out
-    placed = {one.id for one in again.exchange.trading.orders.open()}
+    placed = {item.id for item in again.exchange.trading.orders.open()}
     assert first["order_id"] in placed
 
 
@@ -157,8 +157,8 @@ def break_at(served: ServedExchange, part: str) -> None:
     )
     work = getattr(owner, part)
 
-    def late(*given: object) -> None:
-        work(*given)
+    def late(*value: object) -> None:
+        work(*value)
         fail()
 
     served.running.call(lambda: setattr(owner, part, late))
@@ -173,8 +173,8 @@ def test_a_client_sees_a_plain_error_and_so_does_everybody_after_it(origin, surf
     SEEN[surface](served)
     assert [record.exc_info[1] for record in caplog.records] == [simulation.ended]
     caplog.clear()
-    for seen in SEEN.values():
-        seen(served)
+    for observed in SEEN.values():
+        observed(served)
     assert not caplog.records
     again = replay_file(served.journal).simulation
     assert (again.seq, again.digest) == before
@@ -286,7 +286,7 @@ def test_a_socket_client_that_leaves_amid_its_pings_is_no_error(origin, caplog):
 
 
 @pytest.mark.parametrize(
-    ("error", "says", "traced"),
+    ("error", "text", "traced"),
     [
         (ZeroDivisionError("on purpose"), "a call failed: Insert: on purpose", True),
         (JournalLost(27, "File too large"), "a call failed: Insert: [Errno 27] File too", False),
@@ -296,9 +296,9 @@ def test_a_socket_client_that_leaves_amid_its_pings_is_no_error(origin, caplog):
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
-def test_only_what_may_be_a_bug_is_logged_with_a_traceback(caplog, error, says, traced):
+def test_only_what_may_be_a_bug_is_logged_with_a_traceback(caplog, error, text, traced):
     log_failure(error, "a call failed: %s", "Insert")
-    assert [record.getMessage() for record in caplog.records] == ([ANY] if says else [])
+    assert [record.getMessage() for record in caplog.records] == ([ANY] if text else [])
     for record in caplog.records:
-        assert says in record.getMessage()
+        assert text in record.getMessage()
         assert bool(record.exc_info) is traced

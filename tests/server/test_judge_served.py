@@ -30,8 +30,8 @@ def test_the_fixture_judges_the_client_of_a_test(exchange):
 
 def test_the_control_plane_judges_in_json_and_junit(exchange):
     hasty(exchange)
-    found = exchange.control("GET", "/conformance?rules=backoff")
-    assert found["ok"] is False and found["rules"][0]["findings"][0]["because_of"] == 2
+    result = exchange.control("GET", "/conformance?rules=backoff")
+    assert result["ok"] is False and result["rules"][0]["findings"][0]["because_of"] == 2
     assert exchange.control("GET", "/conformance?caller=firms/nobody")["ok"]
     suite = ElementTree.fromstring(exchange.control("GET", "/conformance?form=junit"))[0]
     assert suite.get("failures") == "1"

@@ -187,7 +187,7 @@ def test_manual_review_takes_one_to_two_business_days_and_is_silent_until_it_end
     started = partner.start(first_name="Paulina", last_name="Gizela")
     assert (started["status"]["decision"], started.get("docv")) == ("REVIEW", None)
     begun = exchange.clock.now
-    while (found := partner.call("GET", "/v1/kyc/status?external_id=c-1"))[0] == 503 or found[1][
+    while (result := partner.call("GET", "/v1/kyc/status?external_id=c-1"))[0] == 503 or result[1][
         "status"
     ]["decision"] == "REVIEW":
         assert events(receiver) == []
@@ -218,8 +218,8 @@ def test_the_window_is_between_half_a_second_and_26_minutes_and_trading_waits_fo
     windows = []
     for number in range(6):
         started = partner.start(external_id=f"w-{number}", ssn=f"3{number:08d}")
-        shown = started["status"]
-        ended = (shown["decision"], shown["status"], started["participantId"])
+        displayed = started["status"]
+        ended = (displayed["decision"], displayed["status"], started["participantId"])
         assert ended == ("ACCEPT", "CLOSED", "")
         begun = exchange.clock.now
         due = datetime.fromisoformat(exchange.control("GET", "/clock")["next_due"])
@@ -351,17 +351,17 @@ def test_time_moves_while_the_loop_of_a_receiver_goes_on(exchange, partner):
         await asyncio.to_thread(partner.start)
         with pytest.raises(RuntimeError, match=r"blocks the event loop .*advance_async"):
             exchange.clock.advance("26m")
-        seen = []
-        exchange.at("+1m", lambda: seen.append(exchange.now.minute))
+        noticed = []
+        exchange.at("+1m", lambda: noticed.append(exchange.now.minute))
         fired = await exchange.clock.advance_async("26m")
-        exchange.at("+1m", lambda: seen.append(exchange.now.minute))
+        exchange.at("+1m", lambda: noticed.append(exchange.now.minute))
         await exchange.clock.until_async({"maintenance": True}, within="7d")
         server.close()
-        return seen, fired
+        return noticed, fired
 
-    seen, fired = asyncio.run(journey())
+    observed, fired = asyncio.run(journey())
     assert received == ["webhook.test", "kyc.approved"]
-    assert seen == [1, 27] and "kyc.provision firms/atlas|c-1" in fired
+    assert observed == [1, 27] and "kyc.provision firms/atlas|c-1" in fired
     assert exchange.now.isoformat() == "2026-09-10T06:00:00+00:00"
 
 

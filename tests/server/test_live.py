@@ -54,23 +54,23 @@ class Reader:
                     yield kind, data, id
                     kind = ""
 
-    def until(self, wanted: str) -> list[Event]:
+    def until(self, expected: str) -> list[Event]:
         """Events up to and including the first of a kind."""
-        found = []
+        results = []
         for event in self.events():
-            found.append(event)
-            if event[0] == wanted:
-                return found
-        raise AssertionError(f"no {wanted} came")
+            results.append(event)
+            if event[0] == expected:
+                return results
+        raise AssertionError(f"no {expected} came")
 
     def rows(self, count: int) -> list[Event]:
         """So many rows, without what comes between them."""
-        found = []
+        results = []
         for event in self.events():
             if event[0] == "row":
-                found.append(event)
-                if len(found) == count:
-                    return found
+                results.append(event)
+                if len(results) == count:
+                    return results
         raise AssertionError("the stream has ended")
 
     def close(self) -> None:
@@ -89,10 +89,10 @@ def test_rows_come_as_history_has_them_and_the_clock_says_where_one_is(exchange)
     for price in (61000, 62000):
         tick(exchange, price)
     exchange.clock.advance("30s")
-    found = reader.rows(exchange.control("GET", "/digest")["seq"])
-    told = exchange.control("GET", "/history")["rows"]
-    assert [data for _, data, _ in found] == told
-    assert [id for _, _, id in found] == [f"main:{row['seq']}" for row in told]
+    result = reader.rows(exchange.control("GET", "/digest")["seq"])
+    reported = exchange.control("GET", "/history")["rows"]
+    assert [data for _, data, _ in result] == reported
+    assert [id for _, _, id in result] == [f"main:{row['seq']}" for row in reported]
     clock = reader.until("clock")[-1][1]
     assert (clock["now"], clock["digest"]) == ("2026-09-08T18:00:30Z", exchange.digest)
     reader.close()
@@ -129,8 +129,8 @@ def test_a_reader_that_returns_gets_every_row_once(exchange):
     exchange.control("POST", "/rewind", {"seq": 4})
     tick(exchange, 66000)
     reader = Reader(exchange, "main:3")  # on the way to the present branch
-    found = reader.rows(2)
-    assert [id for _, _, id in found] == ["main:4", "branch-1:5"]
+    result = reader.rows(2)
+    assert [id for _, _, id in result] == ["main:4", "branch-1:5"]
     reader.close()
     reader = Reader(exchange, "main:5")  # on a branch that was left
     events = reader.until("jump")
@@ -169,18 +169,18 @@ def test_a_reader_that_falls_behind_is_told_so_and_harms_nobody(exchange, monkey
     slow, other = Reader(exchange, window=4096), Reader(exchange)
     other.until("clock")
     gateway = http.client.HTTPConnection(urlsplit(exchange.gateway).netloc)
-    told = 0
+    reported = 0
     for _ in range(35):
         for _ in range(100):
             gateway.request("GET", "/v1/health")
             gateway.getresponse().read()
-        told += len(other.rows(100))
-    assert told == exchange.control("GET", "/digest")["seq"]  # nobody else missed anything
+        reported += len(other.rows(100))
+    assert reported == exchange.control("GET", "/digest")["seq"]  # nobody else missed anything
     last = slow.until("behind")
     assert last[-1][1]["branch"] == "main"
     rows = [event for event in last if event[0] == "row"]
     assert [row["seq"] for _, row, _ in rows] == list(range(1, len(rows) + 1))
-    assert len(rows) <= last[-1][1]["seq"] < told
+    assert len(rows) <= last[-1][1]["seq"] < reported
     assert list(slow.events()) == []  # the connection has ended
     back = Reader(exchange, rows[-1][2])
     assert back.rows(1)[0][1]["seq"] == len(rows) + 1

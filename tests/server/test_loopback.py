@@ -129,8 +129,8 @@ def test_a_port_that_somebody_has_on_the_other_address_is_taken(capsys):
     with socket.create_server(("::1", 0), family=socket.AF_INET6) as other:
         port = other.getsockname()[1]
         assert main(["serve", "--port-base", str(port)]) == 4
-    told = capsys.readouterr().err
-    assert f"cannot listen on [::1]:{port} (gateway)" in told
+    reported = capsys.readouterr().err
+    assert f"cannot listen on [::1]:{port} (gateway)" in reported
 
 
 def test_a_machine_without_ipv6_serves_and_says_so(start):

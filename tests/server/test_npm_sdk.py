@@ -101,7 +101,7 @@ def test_the_gateway_is_read_without_a_key(order_service):
     market = order_service("markets.retrieveBySlug", MARKET)["market"]
     assert order_service("markets.retrieve", int(market["id"]))["market"] == market
     query = {"slug": [MARKET], "active": True, "limit": 5}
-    assert [one["slug"] for one in order_service("markets.list", query)["markets"]] == [MARKET]
+    assert [item["slug"] for item in order_service("markets.list", query)["markets"]] == [MARKET]
     offers = order_service("markets.book", MARKET)["marketData"]["offers"]
     assert offers == [{"px": usd("0.6000"), "qty": "5.0000"}]
     assert order_service("markets.bbo", MARKET)["marketData"]["bestAsk"] == usd("0.6000")
@@ -111,8 +111,8 @@ def test_the_gateway_is_read_without_a_key(order_service):
     event = order_service("events.list", query)["events"][0]
     assert order_service("events.retrieve", event["id"])["event"]["slug"] == event["slug"]
     assert order_service("events.retrieveBySlug", event["slug"])["event"]["id"] == event["id"]
-    found = order_service("search.query", {"query": event["slug"], "limit": 5})["events"]
-    assert event["slug"] in [one["slug"] for one in found]
+    events = order_service("search.query", {"query": event["slug"], "limit": 5})["events"]
+    assert event["slug"] in [item["slug"] for item in events]
     series = order_service("series.list", {"limit": 2})["series"][0]
     assert order_service("series.retrieve", int(series["id"]))["series"]["slug"] == series["slug"]
     assert "nba" in [sport["slug"] for sport in order_service("sports.list")["sports"]]
@@ -139,8 +139,8 @@ def test_the_markets_socket(order_service):
     order_service.order("SELL_LONG", "0.45", 4)
     order_service.node.until(lambda: len(order_service.node.heard("markets", "trade")) == 1)
     (trade,) = order_service.node.heard("markets", "trade")
-    shown = (trade["requestId"], trade["trade"]["price"], trade["trade"]["quantity"]["value"])
-    assert shown == ("tape", usd("0.45"), "4")
+    displayed = (trade["requestId"], trade["trade"]["price"], trade["trade"]["quantity"]["value"])
+    assert displayed == ("tape", usd("0.45"), "4")
     markets("unsubscribe", "book")
     markets("subscribeAll", "wrong", "SUBSCRIPTION_TYPE_TRADE", ["no-such-market"])
     markets("subscribe", "again", "SUBSCRIPTION_TYPE_MARKET_DATA", [MARKET])
@@ -180,9 +180,9 @@ def test_the_private_socket(order_service):
     order_service.order("BUY_LONG", "0.50", 3)
     node = order_service.node
     node.until(
-        lambda: any("accountBalancesUpdate" in one for one in node.heard("private", "message"))
+        lambda: any("accountBalancesUpdate" in item for item in node.heard("private", "message"))
     )
-    updates = [one["orderSubscriptionUpdate"] for one in node.heard("private", "orderUpdate")]
+    updates = [item["orderSubscriptionUpdate"] for item in node.heard("private", "orderUpdate")]
     kinds = [update["execution"]["type"] for update in updates]
     assert kinds == ["EXECUTION_TYPE_NEW", "EXECUTION_TYPE_FILL"]
     (moved,) = [
@@ -201,8 +201,8 @@ def test_errors_arrive_as_the_clients_own(order_service):
 
     assert trouble("orders.create", {"marketSlug": MARKET})[:2] == ("BadRequestError", 400)
     assert trouble("orders.retrieve", "NOSUCHORDER1")[:2] == ("NotFoundError", 404)
-    one, other = order_service.exchange.api_keys[:2]
-    order_service.client("stranger", one["key_id"], other["secret_key"])
+    item, other = order_service.exchange.api_keys[:2]
+    order_service.client("stranger", item["key_id"], other["secret_key"])
     assert trouble("account.balances", by="stranger")[:2] == ("AuthenticationError", 401)
     order_service.exchange.fault("GetBalances", status=503, nth=1)
     assert trouble("account.balances")[0] == "InternalServerError"

@@ -36,10 +36,10 @@ class Client:
         client = AsyncPolymarketUS if self._runner else PolymarketUS
         self._client = sdk(exchange, key, client, max_retries=0)
 
-    def __call__(self, method: str, *given: Any) -> Any:
+    def __call__(self, method: str, *value: Any) -> Any:
         resource, name = method.split(".")
         function = getattr(getattr(self._client, resource), name)
-        answer = self._runner.run(function(*given)) if self._runner else function(*given)
+        answer = self._runner.run(function(*value)) if self._runner else function(*value)
         check(answer, get_type_hints(function)["return"])
         return answer
 
@@ -74,9 +74,9 @@ def order_service(request, exchange):
     kind, _, reading = request.param.partition("-")
     if reading:
         exchange.control("PUT", "/reading", {"name": reading})
-    found = OrderService(exchange, kind)
-    yield found
-    for client in found.clients:
+    result = OrderService(exchange, kind)
+    yield result
+    for client in result.clients:
         client.close()
 
 
@@ -121,7 +121,7 @@ def test_a_trade_reaches_positions_activities_and_balances_and_is_closed_again(o
     opening = ann("account.balances")["balances"][0]["currentBalance"]
     order_service.order(bob, "SELL_LONG", "0.50", 4.25)
     filled = order_service.order(ann, "BUY_LONG", "0.50", 4.25)
-    kinds = [one["type"] for one in filled["executions"]]
+    kinds = [execution["type"] for execution in filled["executions"]]
     assert kinds == ["EXECUTION_TYPE_NEW", "EXECUTION_TYPE_FILL"]
     fee = float(filled["executions"][-1]["commissionNotionalCollected"]["value"])
     position = ann("portfolio.positions", {"market": MARKET})["positions"][MARKET]
@@ -167,7 +167,7 @@ def test_events_series_sports_and_search(order_service):
     assert ann("events.retrieve", event["id"])["event"]["slug"] == event["slug"]
     assert ann("events.retrieve_by_slug", event["slug"])["event"]["id"] == event["id"]
     assert event["slug"] in [
-        one["slug"] for one in ann("search.query", {"query": event["slug"], "limit": 5})["events"]
+        item["slug"] for item in ann("search.query", {"query": event["slug"], "limit": 5})["events"]
     ]
     series = ann("series.list", {"limit": 2})["series"]
     assert ann("series.retrieve", int(series[0]["id"]))["series"]["slug"] == series[0]["slug"]
@@ -194,8 +194,8 @@ def test_errors_arrive_as_the_clients_own(order_service):
 
 
 def test_a_wrong_secret_is_not_let_in(exchange):
-    one, other = exchange.api_keys[:2]
-    wrong = one | {"secret_key": other["secret_key"]}
+    item, other = exchange.api_keys[:2]
+    wrong = item | {"secret_key": other["secret_key"]}
     with sdk(exchange, wrong, max_retries=0) as client, pytest.raises(AuthenticationError):
         client.account.balances()
 
@@ -203,8 +203,8 @@ def test_a_wrong_secret_is_not_let_in(exchange):
 def test_every_public_method_is_called_in_these_tests():
     client, asynchronous = PolymarketUS(), AsyncPolymarketUS()
     called = set(re.findall(r'"([a-z]+\.[a-z_]+)"', Path(__file__).read_text()))
-    for kind, one in ((APIResource, client), (AsyncAPIResource, asynchronous)):
-        resources = {name: value for name, value in vars(one).items() if isinstance(value, kind)}
+    for kind, item in ((APIResource, client), (AsyncAPIResource, asynchronous)):
+        resources = {name: value for name, value in vars(item).items() if isinstance(value, kind)}
         methods = {
             f"{name}.{method}"
             for name, value in resources.items()

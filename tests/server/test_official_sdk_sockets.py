@@ -42,13 +42,13 @@ class Heard:
         self.by_event: dict[str, list[Any]] = {}
         self.order: list[str] = []
         for event in (*EVENTS, "open", "close", "error", "heartbeat", "message"):
-            socket.on(event, lambda *given, event=event: self._hear(event, *given))
+            socket.on(event, lambda *value, event=event: self._hear(event, *value))
 
-    def _hear(self, event: str, *given: Any) -> None:
+    def _hear(self, event: str, *value: Any) -> None:
         if event in EVENTS:
-            check(given[0], EVENTS[event])
+            check(value[0], EVENTS[event])
         self.order.append(event)
-        self.by_event.setdefault(event, []).append(given[0] if given else None)
+        self.by_event.setdefault(event, []).append(value[0] if value else None)
 
     def __getitem__(self, event: str) -> list[Any]:
         return self.by_event.get(event, [])
@@ -81,7 +81,7 @@ class Floor:
         (AsyncPolymarketUS, "documented"),
         (AsyncPolymarketUS, "observed"),
     ],
-    ids=lambda one: f"{one[0].__name__}-{one[1]}",
+    ids=lambda item: f"{item[0].__name__}-{item[1]}",
 )
 async def floor(request, exchange):
     kind, reading = request.param
@@ -111,13 +111,13 @@ async def test_books_best_prices_and_trades_arrive_under_their_request(floor):
     assert first["requestId"] == "book"
     assert first["subscriptionType"] == "SUBSCRIPTION_TYPE_MARKET_DATA"
     assert first["marketData"]["bids"] == [{"px": usd("0.4500"), "qty": "10.0000"}]
-    lite = [one["marketDataLite"]["marketSlug"] for one in heard["market_data_lite"]]
+    lite = [item["marketDataLite"]["marketSlug"] for item in heard["market_data_lite"]]
     assert lite == [MARKET, OTHER]
     floor.order("sell", "0.45", "4", by="taker")
     await until(lambda: len(heard["trade"]) == 1 and len(heard["market_data"]) == 2)
     trade = heard["trade"][0]["trade"]
-    shown = (trade["marketSlug"], trade["price"]["value"], trade["quantity"]["value"])
-    assert shown == (MARKET, "0.45", "4")
+    displayed = (trade["marketSlug"], trade["price"]["value"], trade["quantity"]["value"])
+    assert displayed == (MARKET, "0.45", "4")
     # and nobody's name
     assert set(trade) == {"marketSlug", "price", "quantity", "tradeTime", "maker", "taker"}
     await socket.unsubscribe("book")
@@ -125,7 +125,7 @@ async def test_books_best_prices_and_trades_arrive_under_their_request(floor):
     await until(lambda: heard["market_data"][-1]["requestId"] == "again")
     floor.order("buy", "0.40", "1")
     await until(lambda: len(heard["market_data_lite"]) == 4)
-    assert [one["requestId"] for one in heard["market_data"]] == ["book", "book", "again"]
+    assert [item["requestId"] for item in heard["market_data"]] == ["book", "book", "again"]
     assert len(once) == 1
     await socket.close()
     assert not socket.is_connected
@@ -158,16 +158,18 @@ async def test_orders_positions_and_balances_of_the_key_arrive_in_order(floor):
             and len(heard["order_update"]) >= 2
         )
     )
-    kinds = [one["orderSubscriptionUpdate"]["execution"]["type"] for one in heard["order_update"]]
+    kinds = [item["orderSubscriptionUpdate"]["execution"]["type"] for item in heard["order_update"]]
     assert kinds == ["EXECUTION_TYPE_NEW", "EXECUTION_TYPE_FILL"]
     moved = heard["position_update"][0]["positionSubscription"]
     assert moved["beforePosition"] is None
     assert moved["afterPosition"]["netPositionDecimal"] == "3.0000"
     changes = [
-        one["accountBalancesUpdate"]["balanceChange"] for one in heard["account_balance_update"]
+        item["accountBalancesUpdate"]["balanceChange"] for item in heard["account_balance_update"]
     ]
     assert changes[0]["beforeBalance"]["currentBalance"] == opening
-    assert [one["requestId"] for one in heard["account_balance_update"]] == ["money"] * len(changes)
+    assert [item["requestId"] for item in heard["account_balance_update"]] == ["money"] * len(
+        changes
+    )
     assert heard["rfq_event"] == []
     await socket.close()
 

@@ -50,13 +50,15 @@ class Recorded:
                     sim.restore("kept")
                 case 21:
                     sim.reset(3)
-        self.tree = [(one.name, one.from_seq, one.seq) for one in sim.journal.branches.values()]
+        self.tree = [
+            (branch.name, branch.from_seq, branch.seq) for branch in sim.journal.branches.values()
+        ]
         self.end = (sim.seq, sim.digest)
 
     def _note(self, sim: Simulation) -> None:
-        place = sim.journal.branch.name, sim.seq
-        self.books[place] = json.loads(json.dumps(view(sim.engine, "books")))
-        self.digests[place] = sim.digest
+        position = sim.journal.branch.name, sim.seq
+        self.books[position] = json.loads(json.dumps(view(sim.engine, "books")))
+        self.digests[position] = sim.digest
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +95,8 @@ def test_a_finished_run_is_read_at_every_moment_and_forked_and_not_changed(recor
     assert facts["gateway"] is facts["grpc"] is None
     assert facts["control"].startswith("http://127.0.0.1:")
     tree = ask("GET", "/branches")[1]["branches"]
-    assert [(one["name"], one["from_seq"], one["last_seq"]) for one in tree] == recorded.tree
-    assert {one["begun"] for one in tree} == {"start", "rewind", "restore", "reset"}
+    assert [(item["name"], item["from_seq"], item["last_seq"]) for item in tree] == recorded.tree
+    assert {item["begun"] for item in tree} == {"start", "rewind", "restore", "reset"}
     for (branch, seq), books in recorded.books.items():
         at = f"/history/{seq}/state/books?branch={branch}"
         assert ask("GET", at) == (200, books)
@@ -103,8 +105,8 @@ def test_a_finished_run_is_read_at_every_moment_and_forked_and_not_changed(recor
     assert record["digest"] == recorded.digests[branch, seq]
     first = ask("GET", "/history?branch=main&kind=timer&kind=stream")[1]["rows"]
     assert [row["caused_by"] for row in first[:2]] == [None, first[0]["seq"]]
-    wanted = {"digest": recorded.end[1], "seq": recorded.end[0]}
-    assert ask("GET", "/digest") == (200, wanted)
+    expected = {"digest": recorded.end[1], "seq": recorded.end[0]}
+    assert ask("GET", "/digest") == (200, expected)
     for verb, path, body in (
         ("POST", "/clock/advance", {"by": "1h"}),
         ("POST", "/rewind", {"seq": 1}),
@@ -116,17 +118,17 @@ def test_a_finished_run_is_read_at_every_moment_and_forked_and_not_changed(recor
     ):
         status, answer = ask(verb, path, body)
         assert (status, "can be read and forked" in answer["message"]) == (409, True), path
-    assert ask("GET", "/digest") == (200, wanted)
+    assert ask("GET", "/digest") == (200, expected)
 
-    for place in (("main", 7), (branch, seq)):
-        status, made = ask("POST", "/fork", {"branch": place[0], "seq": place[1]})
+    for position in (("main", 7), (branch, seq)):
+        status, created = ask("POST", "/fork", {"branch": position[0], "seq": position[1]})
         assert status == 200
-        fork = caller(made["control"])
-        found = fork("GET", "/digest")[1]
-        assert found == {"digest": recorded.digests[place], "seq": place[1]}
-        assert fork("GET", "/state/books")[1] == recorded.books[place]
+        fork = caller(created["control"])
+        result = fork("GET", "/digest")[1]
+        assert result == {"digest": recorded.digests[position], "seq": position[1]}
+        assert fork("GET", "/state/books")[1] == recorded.books[position]
         assert fork("POST", "/clock/advance", {"by": "1h"})[0] == 200
-        assert status_of(f"{made['gateway']}/v1/health") == 200
+        assert status_of(f"{created['gateway']}/v1/health") == 200
     assert ask("POST", "/fork", {})[1]["seed"] == 3
 
 

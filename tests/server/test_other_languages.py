@@ -54,7 +54,7 @@ def test_an_exchange_in_a_container_is_reached_by_its_ports(package):
 def test_a_container_of_testcontainers_is_one(package):
     """Its types fit; the page's example is what is checked."""
     page = (PACKAGE / "README.md").read_text()
-    (example,) = (one for one in re.findall(r"```ts\n(.*?)```", page, re.S) if "Wait." in one)
+    (example,) = (item for item in re.findall(r"```ts\n(.*?)```", page, re.S) if "Wait." in item)
     own = example.replace("@sandbox-exchange/testing/container", "./container.js")
     (package / "src" / "user.ts").write_text(f"{own}export {{ exchange }};\n")
     done = run(binary("tsc"), "--noEmit", "--skipLibCheck", cwd=package)
@@ -86,15 +86,15 @@ def test_its_types_catch_a_mistake(package):
 
 
 @pytest.mark.parametrize(
-    ("tool", "command", "says"),
+    ("tool", "command", "text"),
     [
         ("go", ("go", "run", "main.go"), ["200 200"]),
         pytest.param("javac", ("java", "Exchange.java"), ["200", "200"], marks=pytest.mark.long),
     ],
 )
-def test_the_page_for_a_language_runs(tool, command, says, tmp_path):
+def test_the_page_for_a_language_runs(tool, command, text, tmp_path):
     if shutil.which(tool) is None:
         pytest.skip(f"{tool} is not installed")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = run(*command, cwd=EXAMPLES, PATH=path, GOCACHE=str(tmp_path), GOFLAGS="-mod=mod")
-    assert (done.returncode, done.stdout.splitlines()) == (0, says), done.stderr
+    assert (done.returncode, done.stdout.splitlines()) == (0, text), done.stderr

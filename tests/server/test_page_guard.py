@@ -36,7 +36,7 @@ def port_of(address: str) -> str:
 
 
 def acted(served: Any) -> list[Any]:
-    return [given for given in served.sim.inputs if given[0] != "advance"]
+    return [value for value in served.sim.inputs if value[0] != "advance"]
 
 
 FOREIGN_NAMES = [
@@ -162,11 +162,13 @@ async def test_no_page_elsewhere_may_frame_a_page_of_the_docs(served):
     assert page.headers["X-Content-Type-Options"] == "nosniff"
 
 
-@pytest.mark.parametrize(("name", "shown"), [("box.test", "box.test"), ("fd00::7", "[fd00::7]")])
-async def test_addresses_call_this_machine_by_its_public_host(serve, name, shown):
+@pytest.mark.parametrize(
+    ("name", "displayed"), [("box.test", "box.test"), ("fd00::7", "[fd00::7]")]
+)
+async def test_addresses_call_this_machine_by_its_public_host(serve, name, displayed):
     served = await serve(public_host=name)
     for surface, address in served.at.surfaces():
-        assert address.removeprefix("http://").rpartition(":")[0] == shown, surface
+        assert address.removeprefix("http://").rpartition(":")[0] == displayed, surface
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,9 @@ def test_each_surface_has_an_address_of_its_own_and_answers_there_only(exchange)
     own = {"gateway": 200, "retail": 401, "exchange": 401, "auth": 405}
     for plane, expected in own.items():
         for other, path in PATHS.items():
-            found = status(at[plane] + path)
+            result = status(at[plane] + path)
             # The retail API asks who calls before it says what there is.
-            assert found == expected if other == plane else found in (401, 404), (plane, path)
+            assert result == expected if other == plane else result in (401, 404), (plane, path)
     method = "/exchange.v1.HealthAPI/HealthCheck"
     with grpc.insecure_channel(at["grpc"]) as channel:
         assert channel.unary_unary(method)(b"", timeout=5) is not None

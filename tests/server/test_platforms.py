@@ -52,10 +52,10 @@ def test_a_port_is_claimed_alone_where_sharing_would_be_silent(monkeypatch):
         def setsockopt(self, *option: int) -> None:  # type: ignore[override]
             asked.append(option)  # type: ignore[arg-type]
 
-    with Recorded() as one:
-        platforms.claim_port(one)
+    with Recorded() as item:
+        platforms.claim_port(item)
         monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", ~socket.SO_REUSEADDR, raising=False)
-        platforms.claim_port(one)
+        platforms.claim_port(item)
     assert [option[1] for option in asked] == [socket.SO_REUSEADDR, ~socket.SO_REUSEADDR]
 
 
@@ -68,6 +68,6 @@ def test_a_reset_has_the_form_of_the_platform(windows, monkeypatch):
             asked.append(value)
 
     monkeypatch.setattr(platforms, "WINDOWS", windows)
-    with Recorded() as one:
-        platforms.reset_on_close(one)
+    with Recorded() as item:
+        platforms.reset_on_close(item)
     assert asked == [struct.pack("hh" if windows else "ii", 1, 0)]

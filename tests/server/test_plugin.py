@@ -44,14 +44,14 @@ def test_the_clock_moves_only_when_told(exchange):
 
 
 def test_plans_are_carried_out_on_the_way_in_order_of_time(exchange):
-    seen = []
-    exchange.at("+2m", lambda: seen.append(("second", exchange.now)))
-    exchange.at("2026-09-08T18:01:00Z", lambda: seen.append(("first", exchange.now)))
-    exchange.at("+2m", lambda: exchange.at("+1m", lambda: seen.append(("third", exchange.now))))
+    observed = []
+    exchange.at("+2m", lambda: observed.append(("second", exchange.now)))
+    exchange.at("2026-09-08T18:01:00Z", lambda: observed.append(("first", exchange.now)))
+    exchange.at("+2m", lambda: exchange.at("+1m", lambda: observed.append(("third", exchange.now))))
     exchange.clock.advance("150s")
-    assert [(name, at.minute) for name, at in seen] == [("first", 1), ("second", 2)]
+    assert [(name, at.minute) for name, at in observed] == [("first", 1), ("second", 2)]
     exchange.clock.advance("1m")
-    assert [name for name, _ in seen] == ["first", "second", "third"]
+    assert [name for name, _ in observed] == ["first", "second", "third"]
 
 
 def test_the_clock_moves_until_something_happens(exchange):
@@ -69,18 +69,18 @@ def test_the_clock_moves_until_something_happens(exchange):
 
 
 def test_what_a_plan_causes_ends_the_wait_for_it_and_later_plans_stay(exchange):
-    symbol, seen = exchange.symbols["open"][0], []
+    symbol, observed = exchange.symbols["open"][0], []
 
     def halt():
-        seen.append("halted")
+        observed.append("halted")
         exchange.control("POST", f"/instruments/{symbol}/state", {"state": "HALTED"})
 
     exchange.at("+2m", halt)
-    exchange.at("+3m", lambda: seen.append("later"))
+    exchange.at("+3m", lambda: observed.append("later"))
     exchange.clock.until({"instrument": {"symbol": symbol, "state": "HALTED"}})
-    assert exchange.now == datetime(2026, 9, 8, 18, 2, tzinfo=UTC) and seen == ["halted"]
+    assert exchange.now == datetime(2026, 9, 8, 18, 2, tzinfo=UTC) and observed == ["halted"]
     exchange.clock.advance("1m")
-    assert seen == ["halted", "later"]
+    assert observed == ["halted", "later"]
 
 
 def test_the_request_log_shows_what_a_client_sent_and_explains_refusals(exchange):
@@ -210,8 +210,8 @@ def test_a_failure_of_another_fixture_shows_the_calls_too_and_once(pytester):
         ["GET", "/v2/sports", "200", "GatewaySportsAPI.ListSports"],
         ["GET", "/v2/leagues", "200", "GatewayLeaguesAPI.ListLeagues"],
     ]
-    seen = [line for line in result.outlines if line.startswith("calls that the exchange saw")]
-    assert len(seen) == 3  # test_fails_twice: with its own failure
+    observed = [line for line in result.outlines if line.startswith("calls that the exchange saw")]
+    assert len(observed) == 3  # test_fails_twice: with its own failure
     xml = (pytester.path / "junit.xml").read_text()
     assert xml.count('name="exchange.seed"') == 4  # pytest writes the last test twice
 
@@ -356,8 +356,8 @@ def test_time_moves_to_the_next_due_instant_or_until_something_happens(exchange)
 
     missed = advance(until={"maintenance": True}, within="1h", fired="none")
     assert missed == {"now": "2026-09-08T20:00:00Z", "happened": False} | {"now": missed["now"]}
-    found = advance(until={"maintenance": True}, within="7d", fired="none")
-    assert found == {"now": "2026-09-10T06:00:00Z", "happened": True}
+    result = advance(until={"maintenance": True}, within="7d", fired="none")
+    assert result == {"now": "2026-09-10T06:00:00Z", "happened": True}
 
     for wrong in ({}, {"next": 0}, {"by": "1s", "next": 1}, {"until": {"weather": 1}}):
         with pytest.raises(ControlError) as refused:
@@ -366,7 +366,7 @@ def test_time_moves_to_the_next_due_instant_or_until_something_happens(exchange)
 
 
 @pytest.mark.parametrize(
-    ("until", "status", "says"),
+    ("until", "status", "text"),
     [
         ({}, 400, "until must name exactly one of order, instrument, trade, call, "),
         ({"maintenance": True, "trade": {"symbol": "x"}}, 400, "until must name exactly one of"),
@@ -375,9 +375,9 @@ def test_time_moves_to_the_next_due_instant_or_until_something_happens(exchange)
         ({"call": {"operation": "InsertOder"}}, 400, "unknown operation 'InsertOder'; did you "),
     ],
 )
-def test_nobody_waits_for_what_cannot_happen(exchange, until, status, says):
+def test_nobody_waits_for_what_cannot_happen(exchange, until, status, text):
     before = exchange.now
     with pytest.raises(ControlError) as refused:
         exchange.control("POST", "/clock/advance", {"until": until, "within": "1h"})
-    assert refused.value.status == status and says in str(refused.value)
+    assert refused.value.status == status and text in str(refused.value)
     assert exchange.now == before

@@ -77,10 +77,10 @@ def through(exchange, tmp_path):
     def run(work):
         return asyncio.run_coroutine_threadsafe(work, loop).result(20)
 
-    async def made():
+    async def built():
         return RecordingRelay(options)
 
-    recorder = run(made())
+    recorder = run(built())
     yield Through(exchange, run(recorder.start()), options.to)
     run(recorder.stop())
     loop.call_soon_threadsafe(loop.stop)
@@ -90,10 +90,10 @@ def through(exchange, tmp_path):
 def call(url, body=None, headers=(), method=None):
     """(status, headers without those that count calls, body)."""
     answer = http_call(url, body, verb=method, headers=dict(headers))
-    return answer.status, told(answer.headers), answer.body
+    return answer.status, notices(answer.headers), answer.body
 
 
-def told(headers):
+def notices(headers):
     return [
         (name, value)
         for name, value in headers.items()
@@ -136,8 +136,8 @@ def test_an_answer_is_the_same_as_without_the_recorder(
 def test_pipelined_requests_are_answered_and_written_in_order(through):
     address = urlsplit(through.gateway)
     with socket.create_connection((address.hostname, address.port)) as opened:
-        wanted = [f"/v1/markets?limit={number}" for number in range(1, 13)]
-        sent = "".join(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n" for path in wanted)
+        expected = [f"/v1/markets?limit={number}" for number in range(1, 13)]
+        sent = "".join(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n" for path in expected)
         opened.sendall(sent.encode())
         heard = opened.makefile("rb")
         for number in range(1, 13):
@@ -148,7 +148,7 @@ def test_pipelined_requests_are_answered_and_written_in_order(through):
             body = json.loads(heard.read(int(line.split()[1])))
             assert len(body["markets"]) == number
     asked = [f"/v1/markets?{entry['request']['query']}" for entry in through.written(12)]
-    assert asked == wanted
+    assert asked == expected
 
 
 def test_a_client_of_few_words_is_understood(through):
@@ -159,8 +159,8 @@ def test_a_client_of_few_words_is_understood(through):
         connection.sendall(get % (b"/v1/health", b""))
         connection.shutdown(socket.SHUT_WR)
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
-    whole = get % (b"http://elsewhere.example/v1/health", b"Connection: close\r\n")
-    assert exchange_bytes(through.gateway, whole).startswith(b"HTTP/1.1 200 ")
+    total = get % (b"http://elsewhere.example/v1/health", b"Connection: close\r\n")
+    assert exchange_bytes(through.gateway, total).startswith(b"HTTP/1.1 200 ")
     for target in (b"*", b"elsewhere.example:443"):
         head = (get % (target, b"Connection: close\r\n")).replace(b"GET", b"OPTIONS")
         assert exchange_bytes(through.gateway, head).startswith(b"HTTP/1.1 400 ")
@@ -179,8 +179,8 @@ def test_an_answer_that_is_slow_or_breaks_off_is_so_for_the_client(through):
     through.direct.fault("GetBook", reset=True, times=1)
     with pytest.raises((ConnectionError, http.client.HTTPException, urllib.error.URLError)):
         call(url)
-    whole, broken = through.written(2)
-    assert whole["answer"]["status"] == 200 and "cut" not in whole
+    total, broken = through.written(2)
+    assert total["answer"]["status"] == 200 and "cut" not in total
     assert broken["cut"] and "answer" not in broken
 
 
@@ -315,9 +315,9 @@ ODD: dict[str, tuple[str, bytes | None, dict[str, str]]] = {
 PLANTED = (SECRET, quote(SECRET), JWT, base64.b64encode(JWT.encode()).decode(), "523 45 6789")
 
 
-@pytest.mark.parametrize("place", ODD)
-def test_a_secret_in_an_odd_place_is_not_in_the_file(place, through):
-    where, body, headers = ODD[place]
+@pytest.mark.parametrize("position", ODD)
+def test_a_secret_in_an_odd_place_is_not_in_the_file(position, through):
+    where, body, headers = ODD[position]
     kind = {} if "Content-Type" in headers else {"Content-Type": "text/plain"}
     call(f"{through.exchange}/v1/kyc/start{where}", body, kind | headers)
     through.written()
@@ -355,9 +355,9 @@ async def test_a_socket_is_relayed_with_its_messages_and_its_close(through):
         await opened.close(4001, "enough")
     while "closed" not in (lines := through.written())[-1]:
         await asyncio.sleep(0.01)
-    begun, said, told_back, *_, ended = lines
+    begun, output, told_back, *_, ended = lines
     assert begun["opened"]["path"] == "/v1/ws/markets" and begun["stream"] == 1
-    assert said["frame"] == {"from": "client", "body": json.loads(request)}
+    assert output["frame"] == {"from": "client", "body": json.loads(request)}
     assert told_back["frame"] == {"from": "service", "body": heard}
     assert ended["closed"] == {"from": "client", "code": 4001, "reason": "enough"}
 
@@ -428,9 +428,9 @@ def test_grpc_streams_are_relayed_until_either_side_ends_them(through):
     while sum("closed" in line for line in through.written()) < 2:
         time.sleep(0.01)
     lines = through.written()
-    first, second = ([one for one in lines if one.get("stream") == number] for number in (1, 2))
+    first, second = ([item for item in lines if item.get("stream") == number] for number in (1, 2))
     assert first[0]["opened"]["rpc"] == second[0]["opened"]["rpc"] == ORDERS
-    assert [one["frame"]["from"] for one in first[1:3]] == ["client", "service"]
+    assert [item["frame"]["from"] for item in first[1:3]] == ["client", "service"]
     assert "snapshot" in first[2]["frame"]["body"]
     assert (first[-1]["closed"]["from"], first[-1]["closed"]["code"]) == ("service", 14)
     assert second[-1]["closed"] == {"from": "client", "code": None, "reason": "cancelled"}
@@ -445,9 +445,9 @@ def test_the_command_says_where_it_listens_and_a_killed_one_leaves_whole_lines(e
         for _ in range(5):
             assert call(f"{facts['gateway']}/v1/health")[0] == 200
         assert facts["gateway"] in recorder.end(signal.SIGKILL)[1]
-    found = read_recording(file)
-    assert found.header.recording == 1 and found.warning == ""
-    assert [entry.n for entry in found.entries] == [1, 2, 3, 4, 5]
+    result = read_recording(file)
+    assert result.header.recording == 1 and result.warning == ""
+    assert [entry.n for entry in result.entries] == [1, 2, 3, 4, 5]
 
 
 def test_a_service_that_is_not_there_is_no_answer_of_the_recorder(through, exchange, tmp_path):
@@ -473,8 +473,8 @@ def test_a_service_that_is_not_there_is_no_answer_of_the_recorder(through, excha
 
 def test_the_time_that_a_message_tells_is_that_of_the_service_now():
     order = {"transactTime": "2026-09-08T18:00:00.5Z", "expirationTime": "2027-01-01T00:00:00Z"}
-    found = service_time({"orders": [order, {"gameStartTime": "2028-01-01T00:00:00Z"}]})
-    assert found == "2026-09-08T18:00:00.500Z"
+    result = service_time({"orders": [order, {"gameStartTime": "2028-01-01T00:00:00Z"}]})
+    assert result == "2026-09-08T18:00:00.500Z"
     assert service_time({"note": "2026-09-08T18:00:00Z"}) == ""
 
 
@@ -482,20 +482,20 @@ def test_the_time_that_a_message_tells_is_that_of_the_service_now():
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "text"),
     [
         ([], "name a service to forward to"),
         (["--gateway", "example.com"], "must begin with http:// or https://"),
         (["--gateway", "http://x", "--port-base", "70000"], "expected 0 or a port up to 65529"),
     ],
 )
-def test_options_that_cannot_be_meant(options, says, tmp_path, capsys):
+def test_options_that_cannot_be_meant(options, text, tmp_path, capsys):
     try:
         code = main(["record", "--to", str(tmp_path / "r.ndjson"), *options])
     except SystemExit as ended:
         code = ended.code
     assert code == 2
-    assert says in capsys.readouterr().err
+    assert text in capsys.readouterr().err
 
 
 def test_a_recording_is_not_written_over(tmp_path, capsys):
@@ -511,7 +511,7 @@ LINE = '{"n": 1, "at": "2026-09-08T18:00:00Z", "plane": "gateway"}\n'
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "text"),
     [
         ("", ":1: this is not a recording"),
         ("\x00\x01", ":1: this is not a recording"),
@@ -522,11 +522,11 @@ LINE = '{"n": 1, "at": "2026-09-08T18:00:00Z", "plane": "gateway"}\n'
         (HEADER + "[" * 100_000 + "\n", ":2: "),
     ],
 )
-def test_a_file_that_is_no_recording_is_told_by_line(content, says, tmp_path):
+def test_a_file_that_is_no_recording_is_told_by_line(content, text, tmp_path):
     (tmp_path / "r.ndjson").write_text(content)
     with pytest.raises(UnreadableRecording) as told_of:
         list(read_recording(tmp_path / "r.ndjson").entries)
-    assert f"r.ndjson{says}" in str(told_of.value)
+    assert f"r.ndjson{text}" in str(told_of.value)
 
 
 def test_a_long_line_is_read_and_an_endless_one_is_not(tmp_path, monkeypatch):
@@ -543,9 +543,9 @@ def test_a_long_line_is_read_and_an_endless_one_is_not(tmp_path, monkeypatch):
 def test_a_last_line_that_was_cut_is_left_out_and_told(tmp_path):
     file = tmp_path / "r.ndjson"
     file.write_text(HEADER + LINE + LINE[:20])
-    found = read_recording(file)
+    recording = read_recording(file)
     warning = f"{file}:3: the last line was cut and is left out"
-    assert (len(found.entries), found.warning) == (1, warning)
+    assert (len(recording.entries), recording.warning) == (1, warning)
 
 
 def test_a_har_file_is_read(exchange, tmp_path):
@@ -558,21 +558,25 @@ def test_a_har_file_is_read(exchange, tmp_path):
             "response": {"status": status, "headers": [], "content": {}} | response,
         }
 
-    shown = [{"name": name, "value": value} for name, value in headers]
+    displayed = [{"name": name, "value": value} for name, value in headers]
     content = {"text": body.decode()}
     entries = [
-        entry("https://g.example/v1/markets?limit=1", headers=shown, content=content),
+        entry("https://g.example/v1/markets?limit=1", headers=displayed, content=content),
         entry("https://cdn.example/logo.png"),
     ]
     file = tmp_path / "browser.har"
     file.write_text(json.dumps({"log": {"entries": entries}}))
-    found = read_recording(file)
-    assert found.header.upstream == {"gateway": "https://g.example"}
-    (one,) = found.entries
-    assert (one.plane, one.request.path, one.request.query) == ("gateway", "/v1/markets", "limit=1")
-    wanted = json.loads(body, parse_float=Decimal)
-    assert one.answer.body == wanted
-    assert found.warning.endswith("1 requests to other services are left out")
+    recording = read_recording(file)
+    assert recording.header.upstream == {"gateway": "https://g.example"}
+    (item,) = recording.entries
+    assert (item.plane, item.request.path, item.request.query) == (
+        "gateway",
+        "/v1/markets",
+        "limit=1",
+    )
+    expected = json.loads(body, parse_float=Decimal)
+    assert item.answer.body == expected
+    assert recording.warning.endswith("1 requests to other services are left out")
     file.write_text("{}")
     with pytest.raises(UnreadableRecording, match="not a HAR file"):
         read_recording(file)
@@ -597,7 +601,7 @@ def firefox(method: str, url: str, at: str, took: float, **more: Any) -> dict[st
 def chromium(url: str, at: str, messages: list[tuple[str, float, str]]) -> dict[str, Any]:
     """A socket with its messages, and names of HTTP/2."""
     headers = pairs({":method": "GET", "Sec-WebSocket-Version": "13"})
-    told = [
+    reported = [
         {"type": kind, "time": when, "opcode": 1, "data": data} for kind, when, data in messages
     ]
     return {
@@ -606,7 +610,7 @@ def chromium(url: str, at: str, messages: list[tuple[str, float, str]]) -> dict[
         "_resourceType": "websocket",
         "request": {"method": "GET", "url": url, "headers": headers},
         "response": {"status": 101, "headers": [], "content": {"size": 0}},
-        "_webSocketMessages": told,
+        "_webSocketMessages": reported,
     }
 
 
@@ -645,23 +649,23 @@ def test_har_files_of_browsers_and_proxies_are_read_in_order_and_without_secrets
     blocked["response"]["status"] = 0
     file = tmp_path / "browser.har"
     file.write_text(json.dumps({"log": {"version": "1.2", "entries": [*entries, blocked]}}))
-    found = list(read_recording(file).entries)
-    shown = [
-        one.request.path if one.request else one.frame.sender if one.frame else "opened"
-        for one in found
+    recording = list(read_recording(file).entries)
+    displayed = [
+        item.request.path if item.request else item.frame.sender if item.frame else "opened"
+        for item in recording
     ]
-    assert shown == [
+    assert displayed == [
         *("/oauth/token", "opened", "client", "/v2/leagues", "/v1/account/balances"),
         *("/v1/orders/open", "service", "/v1/orders/open"),
     ]
-    assert [one.n for one in found] == list(range(1, 9))
-    assert found[-1].answer is None and found[-1].cut
-    assert found[5].answer.at == "2026-09-08T18:00:05Z"
-    token = found[0].answer.body["access_token"]
-    assert "client_assertion=fp" in found[0].request.body
-    assert found[5].request.headers["authorization"] == f"Bearer {token}"
-    assert found[6].frame.body["note"] == token
-    assert SECRET not in str(found) and JWT not in str(found)
+    assert [item.n for item in recording] == list(range(1, 9))
+    assert recording[-1].answer is None and recording[-1].cut
+    assert recording[5].answer.at == "2026-09-08T18:00:05Z"
+    token = recording[0].answer.body["access_token"]
+    assert "client_assertion=fp" in recording[0].request.body
+    assert recording[5].request.headers["authorization"] == f"Bearer {token}"
+    assert recording[6].frame.body["note"] == token
+    assert SECRET not in str(recording) and JWT not in str(recording)
     assert main(["compare", str(file), "--json", str(tmp_path / "found.json")]) in (0, 1)
     assert SECRET not in (tmp_path / "found.json").read_text() + capsys.readouterr().out
 
@@ -670,34 +674,34 @@ ENTRY = "at `$.log.entries[0]"
 
 
 @pytest.mark.parametrize(
-    ("spoil", "says"),
+    ("spoil", "message"),
     [
-        (lambda one: one.pop("startedDateTime"), f"required field `startedDateTime` - {ENTRY}`"),
-        (lambda one: one.update(startedDateTime="yesterday"), "offset: 'yesterday'"),
-        (lambda one: one.update(time="soon"), f"got `str` - {ENTRY}.time`"),
-        (lambda one: one.update(time=1e400), "HAR file: JSON is malformed"),
-        (lambda one: one["request"].update(url=7), f"got `int` - {ENTRY}.request.url`"),
-        (lambda one: one["request"].update(url="https://[half"), "entry 1: Invalid IPv6 URL"),
-        (lambda one: one["request"].update(headers=[{}]), f"{ENTRY}.request.headers[0]`"),
-        (lambda one: one["response"].update(status="fine"), f"{ENTRY}.response.status`"),
-        (lambda one: one["response"]["content"].update(encoding="base64", text="?"), "entry 1: "),
+        (lambda item: item.pop("startedDateTime"), f"required field `startedDateTime` - {ENTRY}`"),
+        (lambda item: item.update(startedDateTime="yesterday"), "offset: 'yesterday'"),
+        (lambda item: item.update(time="soon"), f"got `str` - {ENTRY}.time`"),
+        (lambda item: item.update(time=1e400), "HAR file: JSON is malformed"),
+        (lambda item: item["request"].update(url=7), f"got `int` - {ENTRY}.request.url`"),
+        (lambda item: item["request"].update(url="https://[half"), "entry 1: Invalid IPv6 URL"),
+        (lambda item: item["request"].update(headers=[{}]), f"{ENTRY}.request.headers[0]`"),
+        (lambda item: item["response"].update(status="fine"), f"{ENTRY}.response.status`"),
+        (lambda item: item["response"]["content"].update(encoding="base64", text="?"), "entry 1: "),
     ],
     ids=range(9),
 )
-def test_a_har_file_that_is_broken_is_told(spoil, says, tmp_path, capsys):
-    one = firefox("GET", "https://g.example/v2/leagues", "2026-09-08T18:00:00Z", 1.0)
-    spoil(one)
+def test_a_har_file_that_is_broken_is_told(spoil, message, tmp_path, capsys):
+    item = firefox("GET", "https://g.example/v2/leagues", "2026-09-08T18:00:00Z", 1.0)
+    spoil(item)
     file = tmp_path / "browser.har"
-    file.write_text(json.dumps({"log": {"entries": [one]}}))
+    file.write_text(json.dumps({"log": {"entries": [item]}}))
     assert main(["compare", str(file)]) == 2
-    told = " ".join(capsys.readouterr().err.split())
-    assert str(file) in told.replace(" ", "") and says in told
+    reported = " ".join(capsys.readouterr().err.split())
+    assert str(file) in reported.replace(" ", "") and message in reported
 
 
 def test_a_byte_order_mark_is_skipped(tmp_path, capsys):
-    one = firefox("GET", "https://g.example/v2/leagues", "2026-09-08T18:00:00Z", 1.0)
+    item = firefox("GET", "https://g.example/v2/leagues", "2026-09-08T18:00:00Z", 1.0)
     file = tmp_path / "browser.har"
-    file.write_text(json.dumps({"log": {"entries": [one]}}), encoding="utf-8-sig")
+    file.write_text(json.dumps({"log": {"entries": [item]}}), encoding="utf-8-sig")
     assert main(["compare", str(file)]) in (0, 1)
     recording = session_at(tmp_path, ("2026-09-08T18:00:00Z",), "utf-8-sig")
     for command in ("compare", "witness"):
@@ -717,8 +721,8 @@ def test_a_session_of_centuries_is_told(instants, line, years, tmp_path, capsys)
     file = session_at(tmp_path, instants)
     for command in ("compare", "infer"):
         assert main([command, str(file), "--scenario", "quickstart"]) == 2
-        told = " ".join(capsys.readouterr().err.split())
-        assert f"line {line}: the session goes from the year {years}" in told
+        reported = " ".join(capsys.readouterr().err.split())
+        assert f"line {line}: the session goes from the year {years}" in reported
 
 
 @pytest.mark.long

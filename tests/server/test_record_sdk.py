@@ -75,8 +75,8 @@ async def test_requests_of_the_official_client_are_answered_and_written_in_order
     assert again == (answers, frames)
 
     lines = [json.loads(line) for line in file.read_text().splitlines()[1:]]
-    told = [line["answer"]["body"] or None for line in lines if "request" in line]
-    assert told == answers
+    reported = [line["answer"]["body"] or None for line in lines if "request" in line]
+    assert reported == answers
     written = [line for line in lines if line.get("frame", {}).get("from") == "service"]
     for number, heard in enumerate(frames):
         stream = [line["stream"] for line in lines if "opened" in line][number]

@@ -28,8 +28,8 @@ async def test_a_request_reaches_the_simulation_as_it_was_sent(served):
     sent = {"data": b"\xff{}", "headers": {"X-One": "1"}}
     answer = await served.ask("exchange", "/v1/a%2Fb?x=1&x=%20", "POST", **sent)
     assert (answer.status, answer.json()) == (200, {"path": "/v1/a%2Fb"})
-    *given, headers, body, oversize = served.sim.inputs[0]
-    assert given == ["rest", "exchange", "POST", "/v1/a%2Fb", "x=1&x=%20"]
+    *value, headers, body, oversize = served.sim.inputs[0]
+    assert value == ["rest", "exchange", "POST", "/v1/a%2Fb", "x=1&x=%20"]
     assert (body, oversize, headers["X-One"]) == (b"\xff{}", 0, "1")
 
 
@@ -95,7 +95,7 @@ async def test_autojump_moves_from_due_instant_to_due_instant_while_a_reply_is_h
     assert served.sim.now == START
     served.sim.replies["/slow"] = lambda: Reply(ready_at=served.sim.now + seconds(31))
     await served.ask("exchange", "/slow")
-    moves = [given[1] for given in served.sim.inputs if given[0] == "advance"]
+    moves = [value[1] for value in served.sim.inputs if value[0] == "advance"]
     assert moves == [seconds(10), seconds(20), seconds(31)]
 
 
@@ -118,34 +118,34 @@ async def test_a_body_over_the_limit_is_reported_by_its_size_and_not_read(serve)
 
     for data, status in ((b"a" * 1001, 413), (pieces(), 413), (b"a" * 1000, 200)):
         assert (await served.ask("exchange", verb="POST", data=data)).status == status
-    assert [given[-1] > 1000 for given in served.sim.inputs] == [True, True, False]
-    assert [given[-2] for given in served.sim.inputs[:2]] == [b"", b""]
+    assert [value[-1] > 1000 for value in served.sim.inputs] == [True, True, False]
+    assert [value[-2] for value in served.sim.inputs[:2]] == [b"", b""]
 
 
 async def test_requests_may_be_pipelined_and_are_answered_in_order(served, raw_http):
-    one = b"GET /%d HTTP/1.1\r\nHost: h\r\n\r\n"
+    item = b"GET /%d HTTP/1.1\r\nHost: h\r\n\r\n"
     last = b"GET /3 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
-    said = await raw_http(served.at.gateway, one % 1 + one % 2 + last)
-    assert [said.index(b'{"path":"/%d"}' % number) for number in (1, 2, 3)] == sorted(
-        said.index(b'{"path":"/%d"}' % number) for number in (1, 2, 3)
+    output = await raw_http(served.at.gateway, item % 1 + item % 2 + last)
+    assert [output.index(b'{"path":"/%d"}' % number) for number in (1, 2, 3)] == sorted(
+        output.index(b'{"path":"/%d"}' % number) for number in (1, 2, 3)
     )
-    assert said.count(b"HTTP/1.1 200 OK") == 3
+    assert output.count(b"HTTP/1.1 200 OK") == 3
 
 
 async def test_old_clients_get_what_they_can_read(served, raw_http):
     kept = b"GET /old HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
-    said = await raw_http(served.at.gateway, kept + b"GET /old HTTP/1.0\r\n\r\n")
-    first, _, second = said.partition(b'{"path":"/old"}')
+    output = await raw_http(served.at.gateway, kept + b"GET /old HTTP/1.0\r\n\r\n")
+    first, _, second = output.partition(b'{"path":"/old"}')
     assert b"Connection: keep-alive" in first
     assert b"Connection: close" in second and second.endswith(b'{"path":"/old"}')
 
 
 async def test_head_has_headers_and_no_body(served, raw_http):
-    said = await raw_http(
+    output = await raw_http(
         served.at.gateway, b"HEAD /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
     )
-    assert said.endswith(b"\r\n\r\n")
-    assert b"Content-Length: 13" in said
+    assert output.endswith(b"\r\n\r\n")
+    assert b"Content-Length: 13" in output
     assert served.sim.inputs[0][2] == "HEAD"
 
 
@@ -166,10 +166,10 @@ async def test_what_is_no_http_gets_a_plain_400_in_the_words_of_its_plane_withou
         ("exchange", b'{"code":3,"message":"bad request","details":[]}'),
         ("retail", b'{"status":400,"message":"bad request"}'),
     ):
-        said = await raw_http(getattr(served.at, plane), sent)
-        assert said.startswith(b"HTTP/1.1 400 Bad Request")
-        assert said.endswith(body)
-        assert b"aiohttp" not in said and b"Traceback" not in said
+        output = await raw_http(getattr(served.at, plane), sent)
+        assert output.startswith(b"HTTP/1.1 400 Bad Request")
+        assert output.endswith(body)
+        assert b"aiohttp" not in output and b"Traceback" not in output
     assert not caplog.records
 
 
@@ -247,9 +247,9 @@ async def test_a_slow_body_arrives_late_but_whole(served):
 
 
 async def test_an_absolute_target_is_its_path(served, raw_http):
-    said = await raw_http(
+    output = await raw_http(
         served.at.gateway,
         b"GET http://elsewhere/v1/x?a=1 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
     )
-    assert b'{"path":"/v1/x"}' in said
+    assert b'{"path":"/v1/x"}' in output
     assert served.sim.inputs[0][4] == "a=1"

@@ -50,8 +50,8 @@ async def room(browser, exchange):
     assert await page.trouble() == []
 
 
-def order(exchange, side, price, qty, who="maker", symbol="watched", **more):
-    body = {"as": who, "symbol": symbol, "side": side, "price": price, "qty": qty, **more}
+def order(exchange, side, price, qty, caller="maker", symbol="watched", **more):
+    body = {"as": caller, "symbol": symbol, "side": side, "price": price, "qty": qty, **more}
     return exchange.control("POST", "/orders", body)
 
 
@@ -70,7 +70,7 @@ def watched(exchange):
         ("buy", "0.30", "20"),
     )
     for turn, (side, price, qty) in enumerate(trades):
-        order(exchange, side, price, qty, who="maker" if turn < 3 or turn == 5 else "taker")
+        order(exchange, side, price, qty, caller="maker" if turn < 3 or turn == 5 else "taker")
         exchange.clock.advance("10s")
         recorded[seq_of(exchange)] = levels(exchange, "watched")
     return recorded
@@ -84,8 +84,8 @@ def levels(exchange, symbol, state="/state/books"):
     """The levels of a book in the order of the page: [side, price, quantity]."""
     books = exchange.control("GET", f"{state}?symbol={symbol}")["books"]
     book = books[0] if books else {"bids": [], "offers": []}
-    shown = [["offer", row["px"], row["qty"]] for row in reversed(book["offers"])]
-    return shown + [["bid", row["px"], row["qty"]] for row in book["bids"]]
+    displayed = [["offer", row["px"], row["qty"]] for row in reversed(book["offers"])]
+    return displayed + [["bid", row["px"], row["qty"]] for row in book["bids"]]
 
 
 # ---- the present
@@ -99,22 +99,20 @@ async def test_the_page_shows_what_the_control_plane_answers(room, exchange, wat
     now = exchange.control("GET", "/clock")["now"]
     assert await room.until(f"return one('clock-now').getAttribute('datetime') === '{now}'")
     trades = exchange.control("GET", "/state/trades?symbol=watched")["trades"]
-    shown = await room.until(
+    displayed = await room.until(
         "return all('trade').length && all('trade').map(one => one.dataset.id)"
     )
-    assert shown == [row["id"] for row in reversed(trades)]
+    assert displayed == [row["id"] for row in reversed(trades)]
     assert await room.until("return !!one('chart').querySelector('canvas')")
 
 
 async def test_what_clients_do_is_there_at_once(room, exchange, watched):
     await room.symbol("watched")
-    made = order(exchange, "buy", "0.41", "2")
+    created = order(exchange, "buy", "0.41", "2")
     assert ["bid", "0.41", "2"] in await room.book(seq_of(exchange))
     await room.tab("orders")
-    found = (
-        f"return all('order').find(one => one.dataset.id === '{made['order_id']}')?.dataset.state"
-    )
-    assert await room.until(found) == "NEW"
+    result = f"return all('order').find(one => one.dataset.id === '{created['order_id']}')?.dataset.state"
+    assert await room.until(result) == "NEW"
 
 
 async def test_the_clock_is_moved_from_the_page(room, exchange):
@@ -158,10 +156,10 @@ async def test_parts_behind_tabs_show_the_views(room, exchange):
     partner.verified(exchange.webhooks.url)
     await room.tab("accounts")
     accounts = exchange.control("GET", "/state/accounts")["accounts"]
-    shown = await room.until(
+    displayed = await room.until(
         "return all('account').length && all('account').map(one => [one.dataset.account, one.dataset.balance])"
     )
-    assert shown == [[row["account"], row["balance"]] for row in accounts][: len(shown)]
+    assert displayed == [[row["account"], row["balance"]] for row in accounts][: len(displayed)]
     await room.tab("verifications")
     (case,) = exchange.control("GET", "/state/verifications")["verifications"]
     assert await room.until("return one('verification').dataset.status") == case["status"]
@@ -281,10 +279,14 @@ async def test_a_fault_written_in_yaml_is_shown_so_that_it_runs(room, exchange, 
             await room.click(f"as-{form}")
             texts[form] = await room.until("return one('call-text')?.innerText")
             await room.click(f"as-{form}")
-        [added] = [one for one in exchange.control("GET", "/faults")["faults"] if not one["over"]]
+        [added] = [
+            fault for fault in exchange.control("GET", "/faults")["faults"] if not fault["over"]
+        ]
         exchange.control("DELETE", f"/faults/{added['id']}")
         exec(texts["python"], {"exchange": exchange})
-        [again] = [one for one in exchange.control("GET", "/faults")["faults"] if not one["over"]]
+        [again] = [
+            fault for fault in exchange.control("GET", "/faults")["faults"] if not fault["over"]
+        ]
         assert again | {"id": added["id"]} == added
         assert yaml.safe_load(texts["step"]) == [{"fault": yaml.safe_load(entry)}]
         exchange.control("DELETE", f"/faults/{again['id']}")
@@ -295,9 +297,9 @@ async def test_a_fault_written_in_yaml_is_shown_so_that_it_runs(room, exchange, 
 
 async def test_everything_follows_the_scrubber(room, exchange, watched):
     await room.symbol("watched")
-    for seq, shown in list(watched.items())[::-1][1:] + list(watched.items())[:2]:
+    for seq, displayed in list(watched.items())[::-1][1:] + list(watched.items())[:2]:
         await room.scrub(seq)
-        assert await room.book(seq) == shown
+        assert await room.book(seq) == displayed
         assert await room.until("return one('banner-past')?.innerText.includes('Back to now')")
     record = exchange.control("GET", f"/history/{seq}")
     await room.until(f"return one('digest').dataset.digest === '{record['digest']}'")
@@ -413,8 +415,8 @@ async def test_fork_and_rewind_begin_at_the_moment_that_is_shown(room, exchange,
     names = [row["name"] for row in exchange.control("GET", "/branches")["branches"]]
     assert len(names) == 3  # the run, what was left behind, and the fork
     await room.until("return all('branch').length === 3")
-    shown = await room.look("return all('branch').map(one => one.dataset.name)")
-    assert sorted(shown) == sorted(names)
+    displayed = await room.look("return all('branch').map(one => one.dataset.name)")
+    assert sorted(displayed) == sorted(names)
     await room.until(
         "[...one('branches').querySelectorAll('button')].find(one => one.innerText === 'Compare').click(); return true"
     )
@@ -444,8 +446,8 @@ async def test_rows_are_chosen_and_looked_at_by_the_keyboard(room, exchange, wat
     ):
         await room.key(key)
         await room.until(f"return one('detail').dataset.seq === '{seq}'")
-        shown = f"all('history-row').find(row => row.dataset.seq === '{seq}')"
-        await room.until(f"return {shown}.getAttribute('aria-selected') === 'true'")
+        displayed = f"all('history-row').find(row => row.dataset.seq === '{seq}')"
+        await room.until(f"return {displayed}.getAttribute('aria-selected') === 'true'")
     await room.key("Enter")
     await room.until("return one('banner-past') && one('scrubber').value === '2'")
 

@@ -37,13 +37,13 @@ async def test_nothing_serious_is_found_on_any_part(room, exchange, watched, wid
     await room.size(width, 800)
     parts = PARTS if width > 1000 else ("history", "detail", "book", "trades", *PARTS)
     await room.page.run(AXE.read_text("utf-8") + "; window.axe = axe || self.axe;")
-    found = {}
+    result = {}
     for scheme in ("light", "dark"):
         await room.scheme(scheme)
         for part in parts:
             await room.tab(part)
-            if told := await room.look(RUN):
-                found[scheme, part] = told
-    assert found == {}
+            if reported := await room.look(RUN):
+                result[scheme, part] = reported
+    assert result == {}
     await room.look("document.querySelector('.room').append(document.createElement('button'))")
-    assert any("button-name" in one for one in await room.look(RUN))  # the check can fail
+    assert any("button-name" in item for item in await room.look(RUN))  # the check can fail

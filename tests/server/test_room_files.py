@@ -123,8 +123,8 @@ def test_serve_prints_the_address_of_the_room_and_opens_it(tmp_path, monkeypatch
 
 
 def trade(exchange, symbol, price, qty):
-    for who, side in (("maker", "sell"), ("taker", "buy")):
-        place(exchange, symbol, side, price, qty, who)
+    for caller, side in (("maker", "sell"), ("taker", "buy")):
+        place(exchange, symbol, side, price, qty, caller)
 
 
 @pytest.fixture
@@ -142,8 +142,8 @@ def test_views_are_narrowed_to_a_symbol_an_account_and_the_last_rows(exchange, t
         return exchange.control("GET", f"/state/{view}{query}")[view]
 
     trades = rows("trades", f"?symbol={traded}")
-    shown = [(row["price"], row["qty"], row["side"]) for row in trades]
-    assert shown == [("0.4", "1", "BUY"), ("0.45", "2", "BUY"), ("0.5", "3", "BUY")]
+    displayed = [(row["price"], row["qty"], row["side"]) for row in trades]
+    assert displayed == [("0.4", "1", "BUY"), ("0.45", "2", "BUY"), ("0.5", "3", "BUY")]
     assert rows("trades", f"?symbol={traded}&last=1") == trades[-1:]
     assert [row for row in rows("trades") if row["symbol"] == traded] == trades
     taker = trades[0]["taker"]
@@ -167,8 +167,8 @@ def test_several_views_are_of_one_moment_and_say_what_each_says(exchange, traded
     for base in ("", *(f"/history/{seq}" for seq in (last["seq"], last["seq"] - 2))):
         moment = exchange.control("GET", f"{base}/state{query}")
         for name in views:
-            one = narrowings.get(name, f"?symbol={traded}&last=2")
-            assert moment[name] == exchange.control("GET", f"{base}/state/{name}{one}")[name]
+            item = narrowings.get(name, f"?symbol={traded}&last=2")
+            assert moment[name] == exchange.control("GET", f"{base}/state/{name}{item}")[name]
         record = exchange.control("GET", f"/history/{moment['seq']}")
         assert moment["digest"] == record["digest"] and moment["branch"] == record["branch"]
         assert moment["at"] == record["at"]  # no input here moves the clock
@@ -177,7 +177,7 @@ def test_several_views_are_of_one_moment_and_say_what_each_says(exchange, traded
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "output"),
     [
         ("?view=books&last=1", "none of these views can be narrowed by last"),
         ("?symbol=watched", "can be narrowed by symbol"),
@@ -185,14 +185,14 @@ def test_several_views_are_of_one_moment_and_say_what_each_says(exchange, traded
         ("?view=books&symbol=nothing", "unknown symbol: nothing"),
     ],
 )
-def test_a_mistake_in_the_query_of_several_views_is_told(exchange, traded, query, said):
+def test_a_mistake_in_the_query_of_several_views_is_told(exchange, traded, query, output):
     for base in ("", "/history/1"):
         _, _, body = ask(exchange.control, f"/_sim/v1{base}/state{query}")
-        assert said in json.loads(body)["message"]
+        assert output in json.loads(body)["message"]
 
 
 @pytest.mark.parametrize(
-    ("query", "status", "said"),
+    ("query", "status", "output"),
     [
         ("limits?symbol=watched", 3, "cannot be narrowed by symbol"),
         ("books?account=x", 3, "cannot be narrowed by account"),
@@ -202,15 +202,15 @@ def test_a_mistake_in_the_query_of_several_views_is_told(exchange, traded, query
         ("trades?first=1", 3, "unknown parameter 'first'"),
     ],
 )
-def test_a_mistake_in_the_query_of_a_view_is_told(exchange, query, status, said):
+def test_a_mistake_in_the_query_of_a_view_is_told(exchange, query, status, output):
     _, _, body = ask(exchange.control, f"/_sim/v1/state/{query}")
     answer = json.loads(body)
-    assert answer["code"] == status and said in answer["message"], answer
+    assert answer["code"] == status and output in answer["message"], answer
 
 
 def test_instruments_are_found_by_words_of_their_symbol(exchange, traded):
-    found = exchange.control("GET", "/instruments?text=WATCHED")
-    assert found == {"instruments": [{"symbol": "watched", "state": "OPEN"}], "found": 1}
+    result = exchange.control("GET", "/instruments?text=WATCHED")
+    assert result == {"instruments": [{"symbol": "watched", "state": "OPEN"}], "found": 1}
     some = exchange.control("GET", "/instruments?text=nba+bos&limit=2")
     assert len(some["instruments"]) == 2 < some["found"]
     assert all("nba" in row["symbol"] and "bos" in row["symbol"] for row in some["instruments"])
@@ -279,9 +279,9 @@ def test_a_session_made_by_hand_is_a_scenario(exchange, traded, tmp_path):
     for name, keys in kept.items():
         again = view(engine, name, ViewFilter(symbol=traded))[name]
         there = exchange.control("GET", f"/state/{name}?symbol={traded}")[name]
-        told = [[row[key] for key in keys] for row in there]
-        assert [[row[key] for key in keys] for row in again] == told
-    assert told == [["HALTED"]]
+        reported = [[row[key] for key in keys] for row in there]
+        assert [[row[key] for key in keys] for row in again] == reported
+    assert reported == [["HALTED"]]
     assert not [result for result in simulation.script.results if result.failures]
 
 

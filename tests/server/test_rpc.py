@@ -30,8 +30,8 @@ async def test_a_unary_call_carries_bytes_metadata_and_trailers(served, channel)
     call = channel.unary_unary("/t.T/Unary")(b"\x08\x01", metadata=(("authorization", "Bearer t"),))
     assert await call == b"re:\x08\x01"
     assert dict(await call.trailing_metadata())["x-request-id"] == "req-1"
-    *given, metadata, message, peer = served.sim.inputs[0]
-    assert (*given, message) == ("rpc", "/t.T/Unary", b"\x08\x01")
+    *value, metadata, message, peer = served.sim.inputs[0]
+    assert (*value, message) == ("rpc", "/t.T/Unary", b"\x08\x01")
     assert metadata["authorization"] == "Bearer t"
     assert peer in ("127.0.0.1", "::1")
 
@@ -53,8 +53,8 @@ async def test_a_refusal_is_a_status_with_trailers(served, channel):
         await channel.unary_unary("/t.T/Unary")(b"")
     code, details = refused.value.code(), refused.value.details()
     assert (code, details) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "rate limit")
-    told = {"retry-after": "2", "x-request-id": "req-1", "x-sim-elapsed": "3"}
-    assert trailers(refused.value) == told
+    reported = {"retry-after": "2", "x-request-id": "req-1", "x-sim-elapsed": "3"}
+    assert trailers(refused.value) == reported
 
 
 async def test_opaque_trailers_say_nothing_of_the_simulator(serve):
@@ -92,7 +92,7 @@ async def test_an_unknown_method_is_an_input_and_unimplemented_however_it_is_cal
     call = call() if kind == "stream_stream" else call(b"")
     assert await call.code() == grpc.StatusCode.UNIMPLEMENTED
     assert await call.details() == "unknown service"
-    assert [given[:2] for given in served.sim.inputs] == [("rpc", "/no.Such/Method")]
+    assert [value[:2] for value in served.sim.inputs] == [("rpc", "/no.Such/Method")]
 
 
 # HealthCheckRequest{service: name}
@@ -116,15 +116,15 @@ async def test_health_is_checked_by_service_and_is_no_input(served, channel):
 
 async def test_health_is_watched_and_told_again_when_it_changes(served, channel):
     watch = channel.unary_stream("/grpc.health.v1.Health/Watch")
-    known, unknown = watch(b""), watch(HEALTH_NAMED["no.Such"])
-    assert (await known.read(), await unknown.read()) == (b"\x08\x01", b"\x08\x03")
+    existing, unknown = watch(b""), watch(HEALTH_NAMED["no.Such"])
+    assert (await existing.read(), await unknown.read()) == (b"\x08\x01", b"\x08\x03")
     for serving in (True, False, True):
         served.sim.serving = serving
         served.host.watchers.wake()
         if not serving:
-            assert await known.read() == b"\x08\x02"
-    assert await known.read() == b"\x08\x01"
-    known.cancel()
+            assert await existing.read() == b"\x08\x02"
+    assert await existing.read() == b"\x08\x01"
+    existing.cancel()
     unknown.cancel()
     assert served.sim.inputs == []
 
@@ -249,13 +249,13 @@ async def test_a_failure_inside_is_internal_and_says_nothing(served, channel, ca
 
 
 async def test_blocking_clients_in_other_threads_are_served_too(served):
-    said = []
+    output = []
 
     def blocking() -> None:
         with grpc.insecure_channel(served.at.grpc) as channel:
-            said.append(channel.unary_unary("/t.T/Unary")(b"x"))
+            output.append(channel.unary_unary("/t.T/Unary")(b"x"))
 
     thread = threading.Thread(target=blocking)
     thread.start()
     await asyncio.to_thread(thread.join)
-    assert said == [b"re:x"]
+    assert output == [b"re:x"]

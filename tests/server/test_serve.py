@@ -74,10 +74,10 @@ def test_a_port_that_is_taken_is_exit_4_and_a_hint(tmp_path):
         taken.listen()
         base = taken.getsockname()[1]
         for offset in (0, 4):
-            found = sim("serve", "--port-base", base - offset)
-            assert found.returncode == 4
-            assert "--port-base 0" in found.stderr
-            assert "Traceback" not in found.stderr
+            result = sim("serve", "--port-base", base - offset)
+            assert result.returncode == 4
+            assert "--port-base 0" in result.stderr
+            assert "Traceback" not in result.stderr
 
 
 def test_tls_covers_every_surface_and_only_its_own_authority_is_trusted(start, tmp_path):
@@ -119,7 +119,7 @@ def test_a_client_with_fixed_hosts_finds_their_names_in_the_certificate(start, t
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "text"),
     [
         (("--tls-name", "api.vendor.example"), "--tls-name needs --tls DIR"),
         (("--tls", "tls", "--tls-name", "https://api"), "--tls-name https://api: not a host name"),
@@ -128,11 +128,11 @@ def test_a_client_with_fixed_hosts_finds_their_names_in_the_certificate(start, t
     ],
 )
 def test_a_name_that_no_certificate_can_have_is_refused(
-    options, says, tmp_path, monkeypatch, capsys
+    options, text, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
     assert main(["serve", "--port-base", "0", *options]) == 2
-    assert says in capsys.readouterr().err
+    assert text in capsys.readouterr().err
 
 
 def test_beyond_loopback_the_control_plane_asks_for_a_token(start):

@@ -73,7 +73,7 @@ async def test_a_compressed_body_arrives_as_it_was_before(served, coding, size):
         await line.writer.drain()
         line.send(small[cut:])
         assert (await line.head(b"}")).startswith(b"HTTP/1.1 200 ")
-    assert [given[-2] == content[:size] for given in served.sim.inputs] == [True] * 3
+    assert [value[-2] == content[:size] for value in served.sim.inputs] == [True] * 3
 
 
 async def test_members_of_a_gzip_body_follow_each_other_up_to_a_number(served, raw_http):
@@ -82,7 +82,7 @@ async def test_members_of_a_gzip_body_follow_each_other_up_to_a_number(served, r
         sent = gzip.compress(b"ab") * members
         answer = await raw_http(served.at.exchange, head_of(len(sent), *named) + sent)
         assert answer.split()[1] == status
-    assert [given[-2] for given in served.sim.inputs] == [b"ab" * body.MEMBERS_MAX]
+    assert [value[-2] for value in served.sim.inputs] == [b"ab" * body.MEMBERS_MAX]
 
 
 @pytest.mark.parametrize("plane", ["exchange", "retail", "control"])
@@ -120,8 +120,8 @@ async def test_a_bomb_is_inflated_to_the_limit_and_no_further(
     assert answer.startswith(b"HTTP/1.1 413 ") and b"Connection: close" in answer
     assert sum(inflated) <= MEBIBYTE + body.PIECE
     assert max(inflated) <= body.PIECE
-    kind, *_, given, oversize = served.sim.inputs[0]
-    assert (kind, given, oversize) == ("rest", b"", MEBIBYTE + 1)
+    kind, *_, value, oversize = served.sim.inputs[0]
+    assert (kind, value, oversize) == ("rest", b"", MEBIBYTE + 1)
 
 
 async def test_bombs_give_way_after_every_piece(served, inflated, bomb):

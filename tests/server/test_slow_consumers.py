@@ -57,7 +57,7 @@ async def drain(channel: StreamBuffer, response: type) -> tuple[list[Any], Close
     return frames, await channel.take() if channel.ended_by else None
 
 
-def shown(frames: list[Any]) -> dict[str, list[tuple[int, int]]]:
+def view(frames: list[Any]) -> dict[str, list[tuple[int, int]]]:
     return {
         frame.update.symbol: [(row.px, row.qty) for row in frame.update.bids]
         for frame in frames
@@ -75,10 +75,10 @@ async def test_a_reader_that_asked_to_skip_keeps_its_stream_and_knows_every_book
     await lagging.trade(150)
     frames, end = await drain(channel, wire.CreateMarketDataSubscriptionResponse)
     assert end is None and len(frames) < 100
-    assert shown(frames) == {symbol: lagging.book(symbol) for symbol in symbols}
+    assert view(frames) == {symbol: lagging.book(symbol) for symbol in symbols}
     await lagging.trade(1)
     frames, _ = await drain(channel, wire.CreateMarketDataSubscriptionResponse)
-    assert shown(frames) == {symbols[0]: lagging.book(symbols[0])}
+    assert view(frames) == {symbols[0]: lagging.book(symbols[0])}
 
 
 async def test_a_book_that_did_not_change_is_shown_as_it_was_first_sent():
@@ -123,7 +123,7 @@ async def test_answers_to_commands_are_never_skipped():
     added = [frame.subscription_ack.symbols_added for frame in frames if frame.subscription_ack]
     assert added == [[first], [second]]
     (error,) = (frame.subscription_error for frame in frames if frame.subscription_error)
-    assert error.symbols == ["nope"] and shown(frames)[first] == lagging.book(first)
+    assert error.symbols == ["nope"] and view(frames)[first] == lagging.book(first)
 
 
 async def test_a_reader_that_did_not_ask_is_disconnected_and_gives_its_place_back():

@@ -320,8 +320,8 @@ def test_who_acts_has_the_same_names_on_the_control_plane(exchange, account, key
     order = {"symbol": "rain", "side": "buy", "price": "0.40", "qty": "1"}
     for count, name in enumerate(PEOPLE[account], start=1):
         exchange.control("POST", "/orders", {**order, key: name})
-        shown = exchange.control("GET", f"/state/orders?symbol=rain&account={name}")["orders"]
-        assert len(shown) == count and {row["account"] for row in shown} == {account}
+        orders = exchange.control("GET", f"/state/orders?symbol=rain&account={name}")["orders"]
+        assert len(orders) == count and {row["account"] for row in orders} == {account}
         paid = exchange.control("POST", f"/accounts/{name}/fund", {"amount": "1"})
         assert account in paid.values()
 

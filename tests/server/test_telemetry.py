@@ -89,21 +89,24 @@ class Collector:
 
     def all(self, path: str, *names: str) -> list[Any]:
         """What came at a path, down to the fields of a name in those of another."""
-        found = self.got[f"/v1/{path}"]
+        results = self.got[f"/v1/{path}"]
         for name in names:
-            found = [inner for one in found for inner in getattr(one, name)]
-        return found
+            results = [inner for item in results for inner in getattr(item, name)]
+        return results
 
 
 def _plain(attributes: Any) -> dict[str, Any]:
-    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in attributes}
+    return {
+        attribute.key: getattr(attribute.value, attribute.value.WhichOneof("value"))
+        for attribute in attributes
+    }
 
 
 @pytest.fixture
 def collector():
-    one = Collector()
-    yield one
-    one.server.shutdown()
+    item = Collector()
+    yield item
+    item.server.shutdown()
 
 
 def play(folder: Path, *words: str) -> tuple[str, dict[str, Any], str]:
@@ -168,14 +171,14 @@ def test_without_the_extra_and_with_no_address_it_is_refused(capsys, monkeypatch
 
 
 def test_extras_and_what_only_metrics_need_are_imported_when_used():
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", "import sim.server.serve, sim.cli.serve, sys; print(*sys.modules)"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout.split()
     for name in ("opentelemetry", "prometheus_client", "argcomplete", "sim.server.watching"):
-        assert name not in said
+        assert name not in output
 
 
 # ---- Prometheus
@@ -189,9 +192,9 @@ def families(exchange: ServedExchange) -> dict[str, Any]:
 def test_metrics_of_an_empty_world_count_what_its_scenario_lists():
     listed = "[{symbol: a, state: OPEN}, {symbol: b, state: OPEN}]"
     sim = Simulation(load_scenario(f"name: two\nworld: {{base: empty, instruments: {listed}}}"))
-    found = {family.name: [value for _, value in family.samples] for family in metrics(sim.engine)}
+    result = {family.name: [value for _, value in family.samples] for family in metrics(sim.engine)}
     counts = ("sim_instruments", "sim_open_orders", "sim_trades_total", "sim_inputs_total")
-    assert [found[name] for name in counts] == [[2], [0], [0], [0]]
+    assert [result[name] for name in counts] == [[2], [0], [0], [0]]
 
 
 def test_prometheus_reads_every_metric_with_its_help(exchange):
@@ -200,18 +203,22 @@ def test_prometheus_reads_every_metric_with_its_help(exchange):
     exchange.control("POST", "/faults", fault)
     answers = [call(f"{exchange.gateway}/v2/leagues").status for _ in range(3)]
     assert answers == [503, 200, 200]
-    found = families(exchange)
-    assert all(family.documentation for family in found.values())
-    kinds = {name: family.type for name, family in found.items()}
+    result = families(exchange)
+    assert all(family.documentation for family in result.values())
+    kinds = {name: family.type for name, family in result.items()}
     assert kinds["sim_requests"] == kinds["sim_fault_affected"] == "counter"
     assert kinds["sim_streams"] == kinds["sim_cash_total"] == "gauge"
-    calls = {tuple(one.labels.values()): one.value for one in found["sim_requests"].samples}
+    calls = {
+        tuple(sample.labels.values()): sample.value for sample in result["sim_requests"].samples
+    }
     assert sum(value for labels, value in calls.items() if "gateway" in labels) == 3
     for name in ("sim_wall_latency_seconds", "sim_virtual_latency_seconds"):
         assert kinds[name] == "histogram"
-        counted = [one for one in found[name].samples if one.name.endswith("_count")]
-        assert [(one.labels, one.value) for one in counted] == [({"plane": "gateway"}, 3)]
-        buckets = [one.value for one in found[name].samples if one.name.endswith("_bucket")]
+        counted = [sample for sample in result[name].samples if sample.name.endswith("_count")]
+        assert [(item.labels, item.value) for item in counted] == [({"plane": "gateway"}, 3)]
+        buckets = [
+            sample.value for sample in result[name].samples if sample.name.endswith("_bucket")
+        ]
         assert buckets == sorted(buckets) and buckets[-1] == 3
 
 
@@ -222,17 +229,17 @@ def test_every_query_of_the_dashboard_asks_for_metrics_and_labels_that_exist(exc
     simulation = Simulation(load_scenario("quickstart"))  # with a stream, and nothing else
     connect(simulation).web_socket(simulation.exchange.firms.api_keys()[0], "/v1/ws/markets")
     streaming = prometheus_text(metrics(simulation.engine)).decode()
-    known: dict[str, set[str]] = defaultdict(set)
+    existing: dict[str, set[str]] = defaultdict(set)
     for family in (*families(exchange).values(), *text_string_to_metric_families(streaming)):
         for sample in family.samples:
-            known[sample.name] |= set(sample.labels)
-        known.setdefault(family.name, set())
+            existing[sample.name] |= set(sample.labels)
+        existing.setdefault(family.name, set())
     dashboard = json.loads((ROOT / "docs" / "examples" / "grafana" / "dashboard.json").read_text())
     queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     assert len(queries) >= 8
     for query in queries:
         names = set(re.findall(r"\bsim_\w+", query))
-        assert names and names <= known.keys(), query
+        assert names and names <= existing.keys(), query
         for labels in re.findall(r"by \(([^)]*)\)|legendFormat", query):
             asked = {label.strip() for label in labels.split(",") if label.strip()} - {"le"}
-            assert all(asked <= known[name] for name in names), query
+            assert all(asked <= existing[name] for name in names), query

@@ -38,10 +38,14 @@ def refused(exchange, status, verb, path, body=None):
 
 def test_an_instrument_made_by_hand_trades_settles_and_pays(exchange):
     terms = {"symbol": "by-hand", "tick_size": "0.005", "state": "OPEN"}
-    made = exchange.control("POST", "/instruments", terms)
-    assert (made["symbol"], made["state"], made["tick_size"]) == ("by-hand", "OPEN", "0.005")
+    created = exchange.control("POST", "/instruments", terms)
+    assert (created["symbol"], created["state"], created["tick_size"]) == (
+        "by-hand",
+        "OPEN",
+        "0.005",
+    )
     rests = place(exchange, "by-hand", "buy", "0.45", "10")
-    fills = place(exchange, "by-hand", "sell", "0.45", "4", who="taker")
+    fills = place(exchange, "by-hand", "sell", "0.45", "4", trader="taker")
     assert (rests["filled"], fills["filled"]) == ("0", "4")
     books = {book["symbol"]: book for book in exchange.control("GET", "/state/books")["books"]}
     assert [(level["px"], level["qty"]) for level in books["by-hand"]["bids"]] == [("0.45", "6")]
@@ -229,7 +233,7 @@ def test_a_reset_drops_streams_with_unavailable_and_refuses_earlier_tokens(excha
 
 @pytest.mark.spec("S7.2-8")
 @pytest.mark.parametrize(
-    ("effect", "seen"),
+    ("effect", "observed"),
     [
         ("reset", ConnectionResetError),
         ("refuse", ConnectionResetError),
@@ -237,10 +241,10 @@ def test_a_reset_drops_streams_with_unavailable_and_refuses_earlier_tokens(excha
     ],
 )
 def test_connection_faults_come_before_any_status_or_in_the_middle_of_the_body(
-    exchange, effect, seen
+    exchange, effect, observed
 ):
     connection = http.client.HTTPConnection(urlsplit(exchange.gateway).netloc)
-    with exchange.fault("ListLeagues", **{effect: True}), pytest.raises(seen):
+    with exchange.fault("ListLeagues", **{effect: True}), pytest.raises(observed):
         connection.request("GET", "/v2/leagues")
         connection.getresponse().read()
     connection.close()

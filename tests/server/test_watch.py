@@ -91,9 +91,9 @@ def test_a_change_of_the_file_or_of_one_that_it_extends_starts_the_exchange_over
     until(lambda: listed(watched.ready()) == {"second", "from-base"})
     now = watched.health()
     assert (now["scenario"], now["now"]) == ("mine", now["start"]) and now["seq"] <= 1
-    said = b""
-    while b"event: jump" not in said:
-        said += stream.recv(65536)
+    output = b""
+    while b"event: jump" not in output:
+        output += stream.recv(65536)
     stream.close()
     watched.base.write_text(BASE.replace("from-base", "third"))
     until(lambda: listed(watched.ready()) == {"second", "third"})

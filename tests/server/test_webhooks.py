@@ -27,7 +27,7 @@ def receiver():
 
 
 def answers(served):
-    return [given[1:] for given in served.sim.inputs if given[0] == "answer"]
+    return [value[1:] for value in served.sim.inputs if value[0] == "answer"]
 
 
 async def attempt(served, url):
@@ -68,8 +68,8 @@ async def test_each_due_instant_is_settled_before_the_next(served, receiver):
     for number in (1, 2, 3):
         served.sim.after(number * 10, f"post a{number} {receiver.url}")
     fired = await served.host.advance(START + seconds(60))
-    assert [one.at - START for one in fired] == [seconds(10), seconds(20), seconds(30)]
-    assert [given[0] for given in served.sim.inputs] == ["advance", "answer"] * 3 + ["advance"]
+    assert [item.at - START for item in fired] == [seconds(10), seconds(20), seconds(30)]
+    assert [value[0] for value in served.sim.inputs] == ["advance", "answer"] * 3 + ["advance"]
     assert served.sim.now == START + seconds(60)
 
 
@@ -79,7 +79,7 @@ async def test_answers_enter_in_the_order_of_the_attempts_whoever_is_faster(serv
         served.sim.after(10, f"post a-slow {slow.url}")
         served.sim.after(10, f"post b-quick {receiver.url}")
         await served.host.advance(START + seconds(10))
-    assert [given[:2] for given in answers(served)] == [("a-slow", 0), ("b-quick", 200)]
+    assert [answer[:2] for answer in answers(served)] == [("a-slow", 0), ("b-quick", 200)]
 
 
 async def test_refusals_and_retry_after_are_reported_and_redirects_are_not_followed(
@@ -89,7 +89,7 @@ async def test_refusals_and_retry_after_are_reported_and_redirects_are_not_follo
     for number in (1, 2):
         served.sim.after(number, f"post a{number} {receiver.url}")
     await served.host.advance(START + seconds(5))
-    assert [given[1:4:2] for given in answers(served)] == [(503, seconds(7)), (302, None)]
+    assert [answer[1:4:2] for answer in answers(served)] == [(503, seconds(7)), (302, None)]
     assert len(receiver.received) == 2
 
 

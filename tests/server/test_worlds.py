@@ -32,8 +32,8 @@ def bid(symbol: str, cents: int = 40) -> dict[str, object]:
 
 
 def digest(control: Control) -> tuple[str, int]:
-    found = control("GET", "/digest")
-    return found["digest"], found["seq"]
+    result = control("GET", "/digest")
+    return result["digest"], result["seq"]
 
 
 def test_a_fork_goes_its_own_way_with_the_same_credentials_and_orders(exchange):
@@ -42,13 +42,13 @@ def test_a_fork_goes_its_own_way_with_the_same_credentials_and_orders(exchange):
     fork = exchange.fork()
     assert fork.retail != exchange.retail
     assert digest(fork.control) == digest(exchange.control)
-    theirs = client_of(fork)
-    assert theirs.orders.retrieve(first)["order"]["id"] == first
-    theirs.orders.cancel(first, {"marketSlug": symbol})
+    reference = client_of(fork)
+    assert reference.orders.retrieve(first)["order"]["id"] == first
+    reference.orders.cancel(first, {"marketSlug": symbol})
     fork.clock.advance("2h")
     assert exchange.now != fork.now
     assert client_of(exchange).orders.retrieve(first)["order"]["state"] == "ORDER_STATE_NEW"
-    assert theirs.orders.retrieve(first)["order"]["state"] == "ORDER_STATE_CANCELED"
+    assert reference.orders.retrieve(first)["order"]["state"] == "ORDER_STATE_CANCELED"
     assert fork.journal != exchange.journal
     fork.close()
     assert client_of(exchange).orders.retrieve(first)["order"]["id"] == first
@@ -58,9 +58,9 @@ def test_the_journal_of_a_fork_replays_alone(exchange):
     client_of(exchange).orders.create(bid(exchange.symbols["open"][0]))
     fork = exchange.fork()
     fork.clock.advance("1m")
-    found, _ = digest(fork.control)
+    result, _ = digest(fork.control)
     fork.close()
-    assert replay_file(fork.journal).simulation.digest == found
+    assert replay_file(fork.journal).simulation.digest == result
 
 
 def test_the_same_calls_in_two_forks_give_the_same_answers_and_digests(exchange):
@@ -85,8 +85,8 @@ def test_the_same_calls_in_two_forks_give_the_same_answers_and_digests(exchange)
 def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
     control = exchange.control
     fork = control("POST", "/fork", {"name": "branch"})
-    shown = (fork["world"], fork["seed"], fork["scenario"])
-    assert shown == ("branch", exchange.seed, "quickstart")
+    displayed = (fork["world"], fork["seed"], fork["scenario"])
+    assert displayed == ("branch", exchange.seed, "quickstart")
     begun = {"scenario": "maintenance-window", "seed": 99, "clock": "paced:60"}
     other = control("POST", "/worlds", begun)
     assert (other["seed"], other["scenario"]) == (99, "maintenance-window")
@@ -249,7 +249,7 @@ def test_a_served_process_keeps_the_journals_of_its_worlds_and_ends_with_all_of_
         fork = served.control("POST", "/fork", {"name": "other"})
         Control(fork["control"])("POST", "/clock/advance", {"by": "1m"})
         assert call(f"{fork['gateway']}/v9/nothing").status == 404
-        found, _ = digest(Control(fork["control"]))
+        result, _ = digest(Control(fork["control"]))
         assert served.end(signal.SIGTERM)[0] == 0
     assert fork["journal"] == str(tmp_path / "run.other.ndjson")
-    assert replay_file(fork["journal"]).simulation.digest == found
+    assert replay_file(fork["journal"]).simulation.digest == result

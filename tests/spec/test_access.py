@@ -59,7 +59,9 @@ def test_an_assertion_is_refused_for_each_thing_that_is_wrong_with_it(world: Des
     assert (issued["expires_in"], issued["token_type"]) == (180, "Bearer")
     assert error_of(world.token(mine, client_assertion=good)) in wrong  # its jti is spent
     other = next(
-        one for one in world.core.firms.all() if one.client_id and one.client_id != mine.client_id
+        item
+        for item in world.core.firms.all()
+        if item.client_id and item.client_id != mine.client_id
     )
     swapped = world.token(other, client_assertion=world.assertion(mine))
     assert error_of(swapped) in wrong
@@ -71,13 +73,13 @@ def test_every_token_says_how_long_it_lives_and_carries_the_scopes_that_were_gra
 ) -> None:
     import jwt
 
-    for one in world.core.firms.all():
-        if not one.client_id:
+    for firm in world.core.firms.all():
+        if not firm.client_id:
             continue
-        issued = world.token(one, scope="write:everything").json()
+        issued = world.token(firm, scope="write:everything").json()
         assert issued["expires_in"] == 180
         claims = jwt.decode(issued["access_token"], options={"verify_signature": False})
-        assert claims["scope"].split() == list(one.scopes)
+        assert claims["scope"].split() == list(firm.scopes)
         assert claims["exp"] - claims["iat"] == 180
 
 
@@ -89,7 +91,7 @@ def test_a_retail_call_needs_a_key_its_own_signature_and_a_fresh_timestamp(world
     sim, path = world.simulation, "/v1/orders/open"
     mine = key(sim)
     keys = sim.exchange.firms.api_keys()
-    another = next(one for one in keys if one.account != mine.account)
+    another = next(item for item in keys if item.account != mine.account)
     good = world.retail_headers(mine, "GET", path)
 
     def status(headers: dict[str, str], verb: str = "GET", to: str = path) -> int:
@@ -97,7 +99,7 @@ def test_a_retail_call_needs_a_key_its_own_signature_and_a_fresh_timestamp(world
 
     assert status(good) == 200
     for name in good:
-        assert status({one: value for one, value in good.items() if one != name}) == 401
+        assert status({item: value for item, value in good.items() if item != name}) == 401
     old = dict(good)
     world.advance("1h")
     sim.control("assumption.set", "auth.client_clock", {"value": "virtual"})

@@ -38,12 +38,12 @@ def test_nothing_that_everybody_sees_of_a_trade_says_who_traded(world: Desk) -> 
     world.advance("1s")
     frames = socket.take()
     assert any("trade" in frame for frame in frames)
-    seen, slug = texts(frames), instrument.symbol
+    observed, slug = texts(frames), instrument.symbol
     for path in (f"markets/{slug}/book", f"markets/{slug}/bbo", f"market/slug/{slug}"):
-        seen |= texts(world.gateway.get(f"/v1/{path}").json())
+        observed |= texts(world.gateway.get(f"/v1/{path}").json())
     seller, api_key = world.user(), world.keys[0]
     for name in (seller.name, seller.account, api_key.account, api_key.participant, api_key.key_id):
-        assert not [text for text in seen if name and name in text], name
+        assert not [text for text in observed if name and name in text], name
 
 
 # ---- reports
@@ -63,8 +63,8 @@ def test_a_row_repeats_or_is_skipped_when_rows_come_or_go_during_a_sweep(world: 
             "pageSize": 2,
             "pageToken": token,
         }
-        found = client.post("/v1/report/orders/search", json=asked).json()
-        return [row["id"] for row in found["order"]], found.get("nextPageToken", "")
+        result = client.post("/v1/report/orders/search", json=asked).json()
+        return [row["id"] for row in result["order"]], result.get("nextPageToken", "")
 
     first, token = page()
     second, last = page(token)
@@ -121,7 +121,7 @@ def test_open_orders_are_those_that_work_and_the_callers_own(world: Desk) -> Non
     over_grpc = world.rpc_trader().call(
         "OrderEntryAPI.GetOpenOrders", wire.GetOpenOrdersRequest(symbols=[instrument.symbol])
     )
-    assert [one.id for one in over_grpc.orders] == [rests, partly]
+    assert [order.id for order in over_grpc.orders] == [rests, partly]
     foreign = {"accounts": world.account(1)}
     asked = world.trader().get("/v1/trading/orders/open", params=foreign)
     assert asked.status == 403 or asked.json()["orders"] == []
@@ -154,8 +154,8 @@ def test_entries_of_april_are_nowhere_and_those_of_may_everywhere() -> None:
         account=mine, resume_time=world.simulation.start
     )
     stream = world.rpc_trader().stream("FundingAPI.CreateBalanceLedgerSubscription", request)
-    told = [entry for frame in stream.take() for entry in frame.entries]
-    assert [entry.symbol for entry in told] == [instrument.symbol]
+    reported = [entry for frame in stream.take() for entry in frame.entries]
+    assert [entry.symbol for entry in reported] == [instrument.symbol]
     # The cumulative state is not that of May alone.
     last = world.ledger("positions")[0]
     assert last["netPosition"] == str(2 * instrument.qty_scale)
@@ -172,7 +172,7 @@ def test_position_changes_follow_trades_and_end_with_the_settlement_of_the_marke
     stream = streams.position_changes(world)
     mine = world.account()
 
-    def told() -> list[Any]:
+    def notices() -> list[Any]:
         return [
             change
             for frame in stream.take()
@@ -183,13 +183,13 @@ def test_position_changes_follow_trades_and_end_with_the_settlement_of_the_marke
     world.trade(instrument, 40, 3)
     world.trade(instrument, 50, 1, buyer=1, seller=0)
     qty = instrument.qty_scale
-    changes = told()
-    assert [one.position.net_position for one in changes] == [3 * qty, 2 * qty]
-    assert not any(one.position.expired for one in changes)
-    (shown,) = world.positions(symbol=instrument.symbol)
-    assert shown["netPosition"] == str(2 * qty)
+    changes = notices()
+    assert [item.position.net_position for item in changes] == [3 * qty, 2 * qty]
+    assert not any(item.position.expired for item in changes)
+    (displayed,) = world.positions(symbol=instrument.symbol)
+    assert displayed["netPosition"] == str(2 * qty)
     world.settle(instrument, "1")
-    (settled,) = told()
+    (settled,) = notices()
     assert settled.position.net_position == 0
     with pytest.raises(RpcError) as refused:
         world.rpc_partner.stream(
@@ -228,7 +228,7 @@ def test_every_order_trade_and_answer_can_be_logged_by_its_ids(world: Desk) -> N
     fill = placed["executions"][-1]
     assert all((fill["id"], fill["tradeId"], fill["traceId"]))
     assert fill["order"]["id"] == placed["id"]
-    (copy,) = [one for one in streams.executions_on(copies) if one.trade_id]
+    (copy,) = [stream for stream in streams.executions_on(copies) if stream.trade_id]
     assert copy.trade_id == fill["tradeId"]  # both sides of a trade have it
     assert all((copy.id, copy.trace_id, copy.order.id)) and copy.id != fill["id"]
     assert copy.order.account == world.account(1)

@@ -27,10 +27,10 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 
 def fields(data: bytes) -> dict[int, list[Any]]:
     """Values by field number: integers, or bytes."""
-    found: dict[int, list[Any]] = {}
+    result: dict[int, list[Any]] = {}
     for number, value in _pairs(data):
-        found.setdefault(number, []).append(value)
-    return found
+        result.setdefault(number, []).append(value)
+    return result
 
 
 def _pairs(data: bytes) -> Iterator[tuple[int, Any]]:
@@ -76,29 +76,29 @@ def test_statistics_have_the_last_quantity_in_field_14_and_the_settlement_in_fie
     methods = ("GetOrderBook", "GetBBO")
 
     def statistics() -> list[dict[int, list[Any]]]:
-        found = []
+        results = []
         for method in methods:
             request = text_field(1, instrument.symbol)
             rpc = world.rpc_partner
             reply = rpc.raw(f"/exchange.v1.OrderBookAPI/{method}", request)
             assert reply.code == 0
-            nested = [one for values in fields(reply.body).values() for one in values]
+            nested = [item for values in fields(reply.body).values() for item in values]
             stats = [
                 parsed
-                for one in nested
-                if isinstance(one, bytes) and (parsed := _parsed(one)) and 14 in parsed
+                for item in nested
+                if isinstance(item, bytes) and (parsed := _parsed(item)) and 14 in parsed
             ]
-            found += stats
-        return found
+            results += stats
+        return results
 
     assert statistics() == []  # nothing was traded: the field is optional
     world.trade(instrument, 40, 7)
-    shown = statistics()
-    assert [one[14] for one in shown] == [[7 * instrument.qty_scale]] * 2
-    assert not any(15 in one for one in shown)
+    displayed = statistics()
+    assert [item[14] for item in displayed] == [[7 * instrument.qty_scale]] * 2
+    assert not any(15 in item for item in displayed)
     world.settle(instrument, "1")
-    for one in statistics():
-        seconds = fields(one[15][0])[1][0]
+    for statistic in statistics():
+        seconds = fields(statistic[15][0])[1][0]
         assert seconds == world.now // 1_000_000_000
 
 

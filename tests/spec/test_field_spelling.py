@@ -80,25 +80,25 @@ def _planted(cls: type[Message], body: Any) -> Iterator[tuple[str, Any]]:
             yield ".".join(map(str, way)), changed
 
 
-def _spellings(cls: type[Message], seen: set[type[Message]]) -> Iterator[tuple[str, str]]:
+def _spellings(cls: type[Message], observed: set[type[Message]]) -> Iterator[tuple[str, str]]:
     """(snake_case, lowerCamelCase) of the fields that a request may have, where they differ."""
-    if cls in seen:
+    if cls in observed:
         return
-    seen.add(cls)
+    observed.add(cls)
     for field in fields_of(cls):
         if field.name != field.json_name:
             yield field.name, field.json_name
         if field.kind == "message":
-            yield from _spellings(find_message(field.type_name), seen)
+            yield from _spellings(find_message(field.type_name), observed)
 
 
 def _all_spellings() -> dict[str, str]:
-    seen: set[type[Message]] = set()
+    observed: set[type[Message]] = set()
     return {
         snake: camel
         for operation in load_contract().operations
         if "retail" in operation.planes
-        for snake, camel in _spellings(operation.request, seen)
+        for snake, camel in _spellings(operation.request, observed)
     }
 
 
@@ -107,17 +107,17 @@ def test_a_refused_body_is_told_with_its_fields_in_camel_case(
 ) -> None:
     clients, snake = clients_of(world), _all_spellings()
     wrong, refused = [], set()
-    for who, verb, path, body in (*good, *OTHERS):
-        operation = operation_of(who, verb, path)
+    for caller, verb, path, body in (*good, *OTHERS):
+        operation = operation_of(caller, verb, path)
         empty = [("nothing", {})]
         for field, planted in (*_planted(operation.request, body), *empty):
-            answer = clients[who].request(verb, path, json=planted)
+            answer = clients[caller].request(verb, path, json=planted)
             assert answer.status < 500, (path, planted, answer)
             if answer.status >= 400:
                 refused.add(operation.name)
-                said = answer.json()["message"].replace(RECORDED, "")
-                if names := [word for word in WORD.findall(said) if word in snake]:
-                    wrong.append(f"{operation.name} {field}: {names} in {said!r}")
+                output = answer.json()["message"].replace(RECORDED, "")
+                if names := [word for word in WORD.findall(output) if word in snake]:
+                    wrong.append(f"{operation.name} {field}: {names} in {output!r}")
     assert not wrong, "\n".join(sorted(set(wrong)))
     takers = {
         operation.name
@@ -130,7 +130,10 @@ def test_a_refused_body_is_told_with_its_fields_in_camel_case(
 
 
 def test_a_refused_query_is_told_with_its_parameters_as_they_were_sent(world: Desk) -> None:
-    client, camel = (clients_of(world)["key"], {one: two for two, one in _all_spellings().items()})
+    client, camel = (
+        clients_of(world)["key"],
+        {item: two for two, item in _all_spellings().items()},
+    )
     wrong, refused = [], 0
     for operation in load_contract().operations:
         for verb, path, _ in operation.bindings:
@@ -143,9 +146,9 @@ def test_a_refused_query_is_told_with_its_parameters_as_they_were_sent(world: De
                     assert answer.status < 500, (filled, field.name, answer)
                     if answer.status == 400:
                         refused += 1
-                        said = answer.json()["message"]
-                        if names := [word for word in WORD.findall(said) if word in camel]:
-                            wrong.append(f"{operation.name} {field.name}: {names} in {said!r}")
+                        message = answer.json()["message"]
+                        if names := [word for word in WORD.findall(message) if word in camel]:
+                            wrong.append(f"{operation.name} {field.name}: {names} in {message!r}")
     assert not wrong, "\n".join(wrong)
     assert refused > 15
 
@@ -156,13 +159,13 @@ def test_a_refused_frame_is_told_with_its_fields_in_camel_case(world: Desk, path
     operation = operation_of("key", "socket", path)
     wrong, refused = [], 0
     for kind in FRAMES:
-        whole = {
+        total = {
             "requestId": "a",
             "subscriptionType": kind,
             "marketSlugs": ["rain"],
             "responsesDebounced": True,
         }
-        for frame in ({"subscribe": whole}, {"unsubscribe": {"requestId": "none"}}):
+        for frame in ({"subscribe": total}, {"unsubscribe": {"requestId": "none"}}):
             for field, planted in _planted(operation.request, frame):
                 socket = world.web_socket(key, path)
                 socket.send(json.dumps(planted).encode())

@@ -239,11 +239,11 @@ def test_l28_settlement_is_told_by_the_position_change_stream_and_never_by_the_i
 def test_l27_a_correction_is_read_from_book_and_quote_at_the_instant_it_is_made(
     world: Desk, instrument: Instrument
 ) -> None:
-    for price, shown in (("1", "100"), ("0.4", "40"), ("0", "0")):
+    for price, displayed in (("1", "100"), ("0.4", "40"), ("0", "0")):
         world.settle(instrument, price)
         for path in ("", "/bbo"):
             answer = world.trader().get(f"/v1/orderbook/{instrument.symbol}{path}").json()
-            assert answer["stats"]["settlementPx"] == shown
+            assert answer["stats"]["settlementPx"] == displayed
 
 
 # ---- edges that are due while something else moves the instrument

@@ -190,8 +190,8 @@ def test_each_search_of_reports_has_a_limit_of_its_own_and_both_doors_share_it()
     world = begin()
     client, rpc = _partner(0)(world), world.rpc_trader()
     asked = {"symbol": world.quiet().symbol}
-    for what in ("trades", "orders", "executions"):
-        path = f"/v1/report/{what}/search"
+    for kind in ("trades", "orders", "executions"):
+        path = f"/v1/report/{kind}/search"
         assert admitted(lambda path=path: client.post(path, json=asked), 13) == 12  # type: ignore[misc]
     with pytest.raises(RpcError, match=r"SearchOrders.*endpoint.*retry after") as refused:
         rpc.call("ReportAPI.SearchOrders", wire.SearchOrdersRequest(symbol=asked["symbol"]))
@@ -203,11 +203,11 @@ def test_all_authenticated_calls_of_a_key_count_together_on_the_retail_api() -> 
     world = begin()
     client = world.customer()
     paths = ("/v1/orders/open", "/v1/portfolio/positions", "/v1/account/balances")
-    seen = [client.get(paths[number % 3]).status for number in range(21)]
-    assert seen == [200] * 20 + [429]
+    observed = [client.get(paths[number % 3]).status for number in range(21)]
+    assert observed == [200] * 20 + [429]
     # A call without identity counts for its address, not for the key.
     slug = world.quiet().symbol
-    paths = tuple(f"/v1/markets/{slug}/{what}" for what in ("bbo", "book"))
+    paths = tuple(f"/v1/markets/{slug}/{kind}" for kind in ("bbo", "book"))
 
     def public(number: int, peer: str) -> int:
         return world.raw("gateway", "GET", paths[number % 2], peer=peer).status
@@ -224,8 +224,10 @@ def test_limits_of_the_exchange_api_count_for_a_firm_and_not_for_its_users() -> 
     world = begin()
     atlas = world.firm
     users = [world.exchange(atlas, user.name) for user in atlas.users[:2]]
-    seen = [users[number % 2].post("/v1/refdata/symbols", json={}).status for number in range(7)]
-    assert seen == [200] * 6 + [429]
+    observed = [
+        users[number % 2].post("/v1/refdata/symbols", json={}).status for number in range(7)
+    ]
+    assert observed == [200] * 6 + [429]
 
 
 # ---- sizes of one request
@@ -296,9 +298,9 @@ def test_assets_of_a_request_are_at_most_ten_and_spelled_as_documented(
     answer = world.gateway.get("/v1/asset-prices/history", params=params)
     assert answer.status == status, answer
     if status == 200:
-        shown = [series["asset"] for series in answer.json()["series"]]
-        assert {one["assetClass"] for one in shown} == {"ASSET_CLASS_CRYPTO"}
-        assert [f"crypto:{one['symbol']}" for one in shown] == sorted(set(assets))
+        displayed = [series["asset"] for series in answer.json()["series"]]
+        assert {item["assetClass"] for item in displayed} == {"ASSET_CLASS_CRYPTO"}
+        assert [f"crypto:{item['symbol']}" for item in displayed] == sorted(set(assets))
 
 
 # ---- streams, tokens
@@ -331,15 +333,15 @@ def test_a_token_lives_180_seconds_and_its_answer_says_so() -> None:
     assert (issued["expires_in"], isinstance(issued["access_token"], str)) == (180, True)
     headers = {"authorization": f"Bearer {issued['access_token']}"}
 
-    def seen() -> tuple[int, int]:
+    def noticed() -> tuple[int, int]:
         rpc = world.simulation.rpc("/exchange.v1.AccountsAPI/GetWhoAmI", headers, b"").reply
         return world.raw("exchange", "GET", "/v1/whoami", headers).status, rpc.code
 
-    assert seen() == (200, 0)
+    assert noticed() == (200, 0)
     world.advance("179s")
-    assert seen() == (200, 0)
+    assert noticed() == (200, 0)
     world.advance("1s")
-    assert seen() == (401, 16)
+    assert noticed() == (401, 16)
 
 
 @pytest.mark.spec("S2.2-1", "S4.1-7")

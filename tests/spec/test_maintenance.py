@@ -83,8 +83,8 @@ def test_w2_orders_of_every_time_in_force_go_first_then_the_open_are_suspended_a
 
     world.advance_to("2026-07-09T02:00:00-04:00")
     world.advance_to("2026-07-09T06:00:00-04:00")
-    found = world.book("always")
-    assert (found["state"], found.get("bids", [])) == ("INSTRUMENT_STATE_OPEN", [])
+    result = world.book("always")
+    assert (result["state"], result.get("bids", [])) == ("INSTRUMENT_STATE_OPEN", [])
     assert world.trading.state("held").name == "HALTED"
 
 
@@ -248,8 +248,8 @@ def test_w2_books_are_empty_afterwards_whatever_came_in_after_the_cancels(
     assert ("opens-late", "SUSPENDED") in streams.states_on(changes)
     world.advance_to("2026-07-09T06:00:00-04:00")
     last = "CANCELED" if latency == "0s" else "REJECTED"
-    found = [world.reported(order_id)["state"] for order_id in ids]
-    assert found == [f"ORDER_STATE_{state}" for state in ("CANCELED", "CANCELED", last)]
+    results = [world.reported(order_id)["state"] for order_id in ids]
+    assert results == [f"ORDER_STATE_{state}" for state in ("CANCELED", "CANCELED", last)]
     assert [world.book(symbol)["bids"] for symbol in ("auctions", "opens-late")] == [[], []]
     assert world.book("opens-late")["state"] == "INSTRUMENT_STATE_OPEN"
 

@@ -99,8 +99,8 @@ def test_best_prices_without_a_side_have_no_spread_and_no_middle(
         assert (bbo["spread"], bbo["midPrice"]) == ("0", "0")
         price = str(40 * instrument.price_scale // 100)
         for name, side in (("bestBid", "buy"), ("bestOffer", "sell")):
-            shown = bbo[name] and bbo[name]["px"]
-            assert shown == (price if side in sides else None)
+            displayed = bbo[name] and bbo[name]["px"]
+            assert displayed == (price if side in sides else None)
 
 
 @pytest.mark.spec("S2.5-3")
@@ -159,13 +159,12 @@ def test_an_expired_order_leaves_nothing_behind_but_word_of_its_end(world: Desk)
     assert left() == before
     row = world.reported(placed)
     assert (row["state"], row["cumQty"], row["leavesQty"]) == ("ORDER_STATE_EXPIRED", "0", "0")
-    told = client.post("/v1/report/executions/search", json={"orderId": placed}).json()
-    assert [(one["type"], one["lastShares"]) for one in told["executions"]] == [
-        ("EXECUTION_TYPE_NEW", "0"),
-        ("EXECUTION_TYPE_EXPIRED", "0"),
-    ]
-    shown = world.retail_read(mine.json()["id"])
-    assert (shown["state"], shown["cumQuantity"]) == ("ORDER_STATE_EXPIRED", 0)
+    message = client.post("/v1/report/executions/search", json={"orderId": placed}).json()
+    assert [
+        (execution["type"], execution["lastShares"]) for execution in message["executions"]
+    ] == [("EXECUTION_TYPE_NEW", "0"), ("EXECUTION_TYPE_EXPIRED", "0")]
+    displayed = world.retail_read(mine.json()["id"])
+    assert (displayed["state"], displayed["cumQuantity"]) == ("ORDER_STATE_EXPIRED", 0)
 
 
 @pytest.mark.spec("S4.3-20", "S4.4-3")

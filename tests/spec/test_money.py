@@ -77,12 +77,12 @@ def test_p16_taker_fees_are_paid_back_weekly_by_the_volume_of_the_month_before(
     assert rebates(world) == []
     before = cash(world)
     world.advance_to("2026-09-14T00:00:00-04:00")
-    wanted = divide_half_even(fee * percent, 100 * CENT) * CENT
-    assert rebates(world) == ([f"{wanted / DOLLAR:.2f}".rstrip("0")] if wanted else [])
-    assert cash(world) == before + wanted
+    expected = divide_half_even(fee * percent, 100 * CENT) * CENT
+    assert rebates(world) == ([f"{expected / DOLLAR:.2f}".rstrip("0")] if expected else [])
+    assert cash(world) == before + expected
     world.advance_to("2026-09-28T00:00:00-04:00")
     # nobody is paid twice, and a week without trades pays nothing
-    assert len(rebates(world)) == bool(wanted)
+    assert len(rebates(world)) == bool(expected)
     assert world.trading.ledger.total() == 0
 
 
@@ -97,7 +97,7 @@ def test_p16_the_volume_of_a_month_counts_in_the_next_and_no_longer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("traded", "wanted"),
+    ("traded", "expected"),
     [
         ("2026-09-30T23:59:59-04:00", ["6.95"]),
         ("2026-09-01T00:00:00-04:00", ["6.95"]),
@@ -105,7 +105,7 @@ def test_p16_the_volume_of_a_month_counts_in_the_next_and_no_longer() -> None:
     ],
 )
 def test_p16_what_is_traded_in_a_month_counts_to_the_tier_of_the_next(
-    traded: str, wanted: list[str]
+    traded: str, expected: list[str]
 ) -> None:
     """500 dollars are the first tier: 40 % of 0.0695 x 1000 x 0.25."""
     world = busy(
@@ -116,7 +116,7 @@ def test_p16_what_is_traded_in_a_month_counts_to_the_tier_of_the_next(
     assert rebates(world) == []
     pay_fees(world)
     world.advance_to("2026-10-12T00:00:00-04:00")
-    assert rebates(world) == wanted
+    assert rebates(world) == expected
 
 
 def test_p16_rebates_can_be_switched_off_and_survive_a_snapshot() -> None:
@@ -220,7 +220,7 @@ class Deal(NamedTuple):
 
 
 def deals() -> st.SearchStrategy[list[Deal]]:
-    one = st.builds(
+    item = st.builds(
         Deal,
         st.sampled_from((1, 30, 90, 170)),
         st.sampled_from(tuple(SCALES)),
@@ -230,7 +230,7 @@ def deals() -> st.SearchStrategy[list[Deal]]:
         st.sampled_from((7, 100, 900, 4000)),
         st.sampled_from((False, False, False, True)),
     )
-    return st.lists(one, min_size=8, max_size=20)
+    return st.lists(item, min_size=8, max_size=20)
 
 
 def market_of_traders() -> Exchange:
@@ -311,11 +311,11 @@ def test_p16_rebates_are_those_of_somebody_who_reads_every_trade(
         for account in ACCOUNTS:
             volume = Fraction(before if account == "ann" and month == date(2026, 8, 1) else 0)
             fees = Fraction(0)
-            for one in read:
-                if eastern(month) <= one.at < eastern(first):
-                    volume += one.dollars * [one.taker, one.maker].count(account)
-                if eastern(monday) <= one.at < eastern(until) and one.taker == account:
-                    fees += one.fee
+            for item in read:
+                if eastern(month) <= item.at < eastern(first):
+                    volume += item.dollars * [item.taker, item.maker].count(account)
+                if eastern(monday) <= item.at < eastern(until) and item.taker == account:
+                    fees += item.fee
             percent = next((share for least, share in STEPS if volume * DOLLAR >= least), 0)
             if amount := round(fees * percent):
                 date_paid = (until - timedelta(days=1)).isoformat()

@@ -95,11 +95,11 @@ def test_a_page_is_as_long_as_its_document_says(busy: Desk, listed: List) -> Non
         account = {"symbol": quiet_symbol(busy)}
 
     def length(status: int = 200, **size: Any) -> int:
-        given = {**account, **size}
+        value = {**account, **size}
         if listed.verb == "POST":
-            answer = client.post(listed.path, json=given)
+            answer = client.post(listed.path, json=value)
         else:
-            answer = client.get(listed.path, params=given)
+            answer = client.get(listed.path, params=value)
         assert answer.status == status, answer
         return len(answer.json()[listed.rows]) if status == 200 else -1
 
@@ -177,5 +177,5 @@ def test_a_list_of_a_firm_has_a_hundred_rows_unless_asked_otherwise(
 def quiet_symbol(world: Desk) -> str:
     """Return the symbol of all trades."""
     asked = {"pageSize": 1, "accounts": [world.account()]}
-    found = world.trader().post("/v1/report/orders/search", json=asked).json()
-    return str(found["order"][0]["symbol"])
+    result = world.trader().post("/v1/report/orders/search", json=asked).json()
+    return str(result["order"][0]["symbol"])

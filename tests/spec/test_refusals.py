@@ -198,11 +198,11 @@ def test_a_clearing_account_has_no_balance_for_participants(world: Desk) -> None
         with pytest.raises(RpcError) as refused:
             world.rpc_trader().call(operation, request)
         assert (refused.value.code, refused.value.message) == (3, "invalid account")
-    found = world.rpc_partner.call(
+    result = world.rpc_partner.call(
         "CashMovementService.GetFundingAccountBalance",
         GetFundingAccountBalanceRequest(currency="USD"),
     )
-    assert found.funding_account_id == pool
+    assert result.funding_account_id == pool
 
 
 @pytest.mark.spec("S8-6", "S4.3-15")
@@ -255,5 +255,5 @@ def test_exactly_twelve_entry_types_are_suppressed(world: Desk) -> None:
             aborted.add(name)
     assert len(aborted) == 12, aborted
     assert aborted >= {"NETTING", "GIVE_UP", "INTEREST", "SETTLEMENT_FEE"}
-    shown = {"DEPOSIT", "WITHDRAWAL", "ORDER_EXECUTION", "COMMISSION", "CORRECTION"}
-    assert not aborted & shown  # "deposits, withdrawals, fills, fees, corrections"
+    displayed = {"DEPOSIT", "WITHDRAWAL", "ORDER_EXECUTION", "COMMISSION", "CORRECTION"}
+    assert not aborted & displayed  # "deposits, withdrawals, fills, fees, corrections"

@@ -69,29 +69,31 @@ def test_r10_what_is_gone_stays_gone_in_the_hours_around_a_window_after_clocks_c
     world = begun(format_instant(window - 20 * DAY))
     instrument = world.quiet()
     world.trade(instrument)
-    shown = []
+    displayed = []
     for hour in (-30, -2, -1, 0, 5, 6, 7):
         world.advance_to(window + hour * HOUR)
         answer = world.trader().post(
             "/v1/report/executions/search", json={"symbol": instrument.symbol}
         )
-        shown.append(len(answer.json()["executions"]) if answer.status == 200 else answer.status)
-    assert shown == [0, 0, 0, 503, 0, 0, 0]
+        displayed.append(
+            len(answer.json()["executions"]) if answer.status == 200 else answer.status
+        )
+    assert displayed == [0, 0, 0, 503, 0, 0, 0]
 
 
 def test_r14_retail_positions_come_at_once_where_paging_is_not_enabled(world: Desk) -> None:
-    mine, made = world.customer(), 0
+    mine, created = world.customer(), 0
     for instrument in world.in_state():
         world.enter(instrument, "sell", 97, 1)
         placed = world.retail_enter(instrument, "BUY_LONG", 98, 1)
-        made += placed.status == 200
-        if made == 3:
+        created += placed.status == 200
+        if created == 3:
             break
     paged = mine.get("/v1/portfolio/positions", params={"limit": "2"}).json()
     assert (len(paged["positions"]), paged["eof"]) == (2, False)
     world.assume("retail.positions_paging", "false")
-    whole = mine.get("/v1/portfolio/positions", params={"limit": "2"}).json()
-    assert (len(whole["positions"]), whole["eof"], whole["nextCursor"]) == (3, True, "")
+    total = mine.get("/v1/portfolio/positions", params={"limit": "2"}).json()
+    assert (len(total["positions"]), total["eof"], total["nextCursor"]) == (3, True, "")
 
 
 def test_m39_a_dropped_stream_cancels_nothing(world: Desk) -> None:
@@ -115,9 +117,9 @@ def test_s14_a_stream_outlives_the_token_it_was_opened_with(world: Desk) -> None
 
 
 @pytest.mark.spec("S6.2-2")
-@pytest.mark.parametrize(("snapshot", "wanted"), [("false", []), ("true", [1000])])
+@pytest.mark.parametrize(("snapshot", "expected"), [("false", []), ("true", [1000])])
 def test_s2_whether_a_position_change_stream_begins_with_what_is_held_is_a_switch(
-    world: Desk, snapshot: str, wanted: list[int]
+    world: Desk, snapshot: str, expected: list[int]
 ) -> None:
     world.assume("stream.position_change_snapshot", snapshot)
     instrument = world.quiet()
@@ -128,7 +130,7 @@ def test_s2_whether_a_position_change_stream_begins_with_what_is_held_is_a_switc
         rows = [change.position for frame in stream.take() for change in frame.position_changes]
         return [row.net_position for row in rows if row.account == world.account()]
 
-    assert held() == wanted
+    assert held() == expected
     world.trade(instrument, contracts=1000 // instrument.qty_scale)
     assert held() == [2000]
 

@@ -50,20 +50,20 @@ def taken() -> list[Taken]:
     return [taken for request in requests(world) for taken in _taken_from(world, *request)]
 
 
-def _taken_from(world: Desk, who: str, verb: str, path: str, body: Any) -> Iterator[Taken]:
+def _taken_from(world: Desk, caller: str, verb: str, path: str, body: Any) -> Iterator[Taken]:
     """Remove each field of a request in turn, each in a new copy of the exchange."""
     address, _, query = path.partition("?")
     pairs = [pair.partition("=")[::2] for pair in query.split("&") if pair]
     content = dict(pairs) if pairs else body
-    operation = operation_of(who, verb, address)
-    assert not _refused(world, who, verb, path, body), (verb, path)
+    operation = operation_of(caller, verb, address)
+    assert not _refused(world, caller, verb, path, body), (verb, path)
     for way, cls, field in walk_fields(operation.request, content):
         rest = _without(content, way)
         if pairs:
             text = "&".join(f"{name}={value}" for name, value in rest.items())
-            refused = _refused(world, who, verb, f"{address}?{text}", None)
+            refused = _refused(world, caller, verb, f"{address}?{text}", None)
         else:
-            refused = _refused(world, who, verb, path, rest)
+            refused = _refused(world, caller, verb, path, rest)
         yield Taken(operation, ".".join(map(str, way)), cls, field, refused)
 
 
@@ -75,15 +75,15 @@ def _without(value: Any, way: tuple[str | int, ...]) -> Any:
     return rest
 
 
-def _refused(world: Desk, who: str, verb: str, path: str, body: Any) -> bool:
+def _refused(world: Desk, caller: str, verb: str, path: str, body: Any) -> bool:
     """Return whether a copy of the exchange refuses a request."""
     there = Desk(world.simulation.fork())
     there._tokens, there._epoch = dict(world._tokens), there.simulation.epoch
     there._assertions = world._assertions + 1000
     there.advance("1s")
-    firm = next(one for one in there.simulation.world.parties.firms if one.name == "firms/atlas")
+    firm = next(item for item in there.simulation.world.parties.firms if item.name == "firms/atlas")
     if verb.isupper():
-        return clients(there)[who].request(verb, path, json=body).status >= 400
+        return clients(there)[caller].request(verb, path, json=body).status >= 400
     if verb == "socket":
         socket = there.web_socket(there.simulation.world.parties.api_keys[0], path)
         if "unsubscribe" in body:
@@ -126,31 +126,31 @@ def test_a_field_is_listed_as_required_if_and_only_if_a_request_without_it_is_re
     taken: list[Taken],
 ) -> None:
     wrong = [
-        f"{one.operation.name} without {one.path}: {'refused' if one.refused else 'accepted'}"
-        for one in taken
-        if one.refused != one.field.required
-        and not (one.refused and _says_when(one))
-        and (one.operation.name, one.path) not in NOT_THEIRS
+        f"{item.operation.name} without {item.path}: {'refused' if item.refused else 'accepted'}"
+        for item in taken
+        if item.refused != item.field.required
+        and not (item.refused and _says_when(item))
+        and (item.operation.name, item.path) not in NOT_THEIRS
     ]
     assert not wrong, "\n".join(wrong)
 
 
-def _says_when(one: Taken) -> bool:
+def _says_when(taken: Taken) -> bool:
     """Return whether the contract says in which requests a field is required."""
-    notes = note_of(f"{one.message.__full_name__}.{one.field.name}")
-    notes += f" {one.operation.summary} {one.operation.description}"
-    return one.field.name in _alternatives(one.message) or "required" in notes
+    notes = note_of(f"{taken.message.__full_name__}.{taken.field.name}")
+    notes += f" {taken.operation.summary} {taken.operation.description}"
+    return taken.field.name in _alternatives(taken.message) or "required" in notes
 
 
 def test_every_field_that_is_listed_as_required_was_taken_from_a_request(
     taken: list[Taken],
 ) -> None:
-    tried = {(one.message.__full_name__, one.field.name) for one in taken}
+    tried = {(item.message.__full_name__, item.field.name) for item in taken}
     lacking = set()
     for operation in load_contract().operations:
         if not operation.exists_at(DEFAULT_START):
             continue
-        if operation.grpc and sum(one.required for one in fields_of(operation.request)) == 1:
+        if operation.grpc and sum(item.required for item in fields_of(operation.request)) == 1:
             continue  # the test of empty requests covers it
         for cls, field in _reached(operation.request, set()):
             in_path = any(f"{{{field.name}" in path for _, path, _ in operation.bindings)
@@ -159,14 +159,16 @@ def test_every_field_that_is_listed_as_required_was_taken_from_a_request(
     assert lacking - tried == set()
 
 
-def _reached(cls: type[Message], seen: set[type[Message]]) -> Iterator[tuple[type[Message], Field]]:
-    if cls in seen:
+def _reached(
+    cls: type[Message], observed: set[type[Message]]
+) -> Iterator[tuple[type[Message], Field]]:
+    if cls in observed:
         return
-    seen.add(cls)
+    observed.add(cls)
     for field in fields_of(cls):
         yield cls, field
         if field.kind == "message":
-            yield from _reached(find_message(field.type_name), seen)
+            yield from _reached(find_message(field.type_name), observed)
 
 
 def _says_so(operation: Operation) -> bool:
@@ -178,7 +180,7 @@ def _says_so(operation: Operation) -> bool:
 
 def test_an_empty_request_is_refused_over_grpc_where_something_is_required() -> None:
     world = unlimited()
-    firm = next(one for one in world.simulation.world.parties.firms if one.name == "firms/atlas")
+    firm = next(item for item in world.simulation.world.parties.firms if item.name == "firms/atlas")
     rpc = world.rpc(firm, MARA)
     wrong = []
     for operation in load_contract().operations:
@@ -234,5 +236,5 @@ def test_openapi_lists_what_a_body_needs_without_what_the_path_says(
 def test_openapi_lists_what_a_query_needs() -> None:
     document = openapi_document(load_contract(), "gateway", DEFAULT_START)
     parameters = document["paths"]["/v1/asset-prices/history"]["get"]["parameters"]
-    required = {one["name"] for one in parameters if one["required"]}
+    required = {parameter["name"] for parameter in parameters if parameter["required"]}
     assert required == {"assets", "from", "bucket"}

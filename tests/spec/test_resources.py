@@ -80,13 +80,13 @@ def test_every_body_of_gateway_and_retail_is_lower_camel_case(world: Desk) -> No
             )
         ),
     ]
-    seen = set()
+    observed = set()
     for answer in answers:
-        found = set(names(answer.json()))
-        assert found, answer
-        assert not {name for name in found if not LOWER_CAMEL.fullmatch(name)}, answer
-        seen |= found
-    assert seen >= {"marketSlug", "netPositionDecimal", "tickCount", "isOperational", "message"}
+        result = set(names(answer.json()))
+        assert result, answer
+        assert not {name for name in result if not LOWER_CAMEL.fullmatch(name)}, answer
+        observed |= result
+    assert observed >= {"marketSlug", "netPositionDecimal", "tickCount", "isOperational", "message"}
 
 
 @pytest.mark.reading("documented")
@@ -144,9 +144,9 @@ def test_a_window_is_never_refused_and_says_what_it_became(world: Desk) -> None:
         asked = {"assets": "crypto:btc", "bucket": "ASSET_PRICE_BUCKET_1M", **params}
         answer = world.gateway.get("/v1/asset-prices/history", params=asked)
         assert answer.status == 200, answer
-        (found,) = answer.json()["series"]
-        assert isinstance(found, dict)
-        return found
+        (outcome,) = answer.json()["series"]
+        assert isinstance(outcome, dict)
+        return outcome
 
     aligned = (now - 599) // 60 * 60  # down to the bucket
     for params, window in (
@@ -157,15 +157,15 @@ def test_a_window_is_never_refused_and_says_what_it_became(world: Desk) -> None:
         ({"from": 0, "to": now - 60}, None),
         ({"from": now + 1000}, None),
     ):
-        found = series(**params)
-        start, end = int(found["from"]), int(found["to"])
+        result = series(**params)
+        start, end = int(result["from"]), int(result["to"])
         assert start <= end <= now
-        assert len(found["candles"]) <= 3600
+        assert len(result["candles"]) <= 3600
         assert window in (None, (start, end))
-    whole = series(**{"from": now - 600})
-    assert whole["asset"] == {"assetClass": "ASSET_CLASS_CRYPTO", "symbol": "btc"}
-    assert (whole["currency"], whole["bucket"]) == ("USD", "ASSET_PRICE_BUCKET_1M")
-    for candle in whole["candles"]:
+    total = series(**{"from": now - 600})
+    assert total["asset"] == {"assetClass": "ASSET_CLASS_CRYPTO", "symbol": "btc"}
+    assert (total["currency"], total["bucket"]) == ("USD", "ASSET_PRICE_BUCKET_1M")
+    for candle in total["candles"]:
         assert set(candle) == {"timestamp", "open", "high", "low", "close", "tickCount"}
         low, high = float(candle["low"]), float(candle["high"])
         assert low <= float(candle["open"]) <= high
@@ -212,7 +212,7 @@ def test_every_program_of_the_default_world_has_every_field_in_its_type(world: D
             break
     slugs = [program["marketSlug"] for program in programs]
     assert len(set(slugs)) == len(slugs) > 7  # one for each market, and no page repeats one
-    seen: set[str] = set()
+    observed: set[str] = set()
     for program in programs:
         for name, kind in PROGRAM.items():
             assert isinstance(program[name], kind), (name, program)
@@ -235,8 +235,8 @@ def test_every_program_of_the_default_world_has_every_field_in_its_type(world: D
                 else "active"
             )
             assert period["status"] == expected
-            seen.add(expected)
-    assert seen == {"active", "closed", "pending"}
+            observed.add(expected)
+    assert observed == {"active", "closed", "pending"}
 
 
 @pytest.mark.spec("S4.2-2")
@@ -260,34 +260,34 @@ def test_programs_are_narrowed_by_each_filter_and_sorted_by_each_order() -> None
     def listed(**params: object) -> list[dict[str, Any]]:
         answer = retail.get("/v1/incentives", params={"page_size": 1000, **params})
         assert answer.status == 200, answer
-        found: list[dict[str, Any]] = answer.json()["programs"]
-        return found
+        programs: list[dict[str, Any]] = answer.json()["programs"]
+        return programs
 
     everything = listed()
     for parameter, field in (("category", "category"), ("subcategory", "subcategory")):
         values = {program[field] for program in everything}
         assert len(values) > 1
         for value in filter(None, values):  # an empty parameter filters nothing
-            wanted = [program for program in everything if program[field] == value]
-            assert listed(**{parameter: value}) == wanted
+            target = [program for program in everything if program[field] == value]
+            assert listed(**{parameter: value}) == target
         assert listed(**{parameter: "nothing"}) == []
         part = max(values, key=len)[:-1]  # "exact event category"
         assert listed(**{parameter: part}) == [
             program for program in everything if program[field] == part
         ]
     slug = everything[-1]["marketSlug"]
-    assert [one["marketSlug"] for one in listed(symbols=slug)] == [slug]
+    assert [item["marketSlug"] for item in listed(symbols=slug)] == [slug]
     some = everything[3]["marketSlug"][2:9].upper()
-    assert [one["marketSlug"] for one in listed(query=some)] == [
-        one["marketSlug"] for one in everything if some.lower() in one["marketSlug"]
+    assert [item["marketSlug"] for item in listed(query=some)] == [
+        item["marketSlug"] for item in everything if some.lower() in item["marketSlug"]
     ]
-    for state in {one["instrumentState"] for one in everything}:
-        expected = [one for one in everything if one["instrumentState"] == state]
+    for state in {item["instrumentState"] for item in everything}:
+        expected = [item for item in everything if item["instrumentState"] == state]
         assert listed(instrument_states=state) == expected
     for status in ("active", "closed", "pending"):
         for program in listed(statuses=status):
             assert {period["status"] for period in program["timePeriods"]} >= {status}
-    kinds = {period["programType"] for one in everything for period in one["timePeriods"]}
+    kinds = {period["programType"] for item in everything for period in item["timePeriods"]}
     assert kinds >= {"liquidityProgram", "volumeProgram"}
     for kind in kinds:
         for program in listed(program_type=kind):
@@ -296,10 +296,10 @@ def test_programs_are_narrowed_by_each_filter_and_sorted_by_each_order() -> None
     def created(program: dict[str, Any]) -> str:
         return min(str(period["createdAt"]) for period in program["timePeriods"])
 
-    assert [created(one) for one in everything] == sorted(map(created, everything), reverse=True)
+    assert [created(item) for item in everything] == sorted(map(created, everything), reverse=True)
     upwards = listed(order_by="created_at", order_direction="asc")
-    assert [created(one) for one in upwards] == sorted(map(created, everything))
-    by_slug = [one["marketSlug"] for one in listed(order_by="market_slug", order_direction="asc")]
+    assert [created(upward) for upward in upwards] == sorted(map(created, everything))
+    by_slug = [item["marketSlug"] for item in listed(order_by="market_slug", order_direction="asc")]
     assert by_slug == sorted(by_slug)
     for bad in ({"order_by": "luck"}, {"order_direction": "up"}, {"statuses": "open"}):
         assert retail.get("/v1/incentives", params=bad).status == 400
@@ -358,11 +358,11 @@ def test_scales_of_an_instrument_turn_integers_into_dollars_and_contracts_on_eve
 ) -> None:
     """For each pair of scales: the order, its fill, its fee and what left the account agree."""
     for instrument in scaled_pair(world):
-        shown = world.reference(instrument)
-        price_scale, qty_scale = int(shown["priceScale"]), int(shown["fractionalQtyScale"])
-        assert int(shown["minimumTradeQty"]) >= 1
-        assert shown["state"] == "INSTRUMENT_STATE_OPEN"
-        tick = round(shown["tickSize"] * price_scale)
+        displayed = world.reference(instrument)
+        price_scale, qty_scale = int(displayed["priceScale"]), int(displayed["fractionalQtyScale"])
+        assert int(displayed["minimumTradeQty"]) >= 1
+        assert displayed["state"] == "INSTRUMENT_STATE_OPEN"
+        tick = round(displayed["tickSize"] * price_scale)
         assert tick >= 1
         price, qty = 40 * price_scale // 100 // tick * tick, 3 * max(qty_scale, 1)
         capture = streams.drop_copy(world)
@@ -383,7 +383,7 @@ def test_scales_of_an_instrument_turn_integers_into_dollars_and_contracts_on_eve
         assert fill["transactTradeDate"] == trade_date
         assert (fill["commissionSpreadPx"], fill["lastPx"]) == (str(price), str(price))
         assert (entered["commissionSpreadPx"], entered["commissionNotionalCollected"]) == ("0", "0")
-        (copy,) = [one for one in streams.executions_on(capture) if one.id == fill["id"]]
+        (copy,) = [stream for stream in streams.executions_on(capture) if stream.id == fill["id"]]
         assert copy.commission_notional_collected == int(fill["commissionNotionalCollected"])
         assert copy.commission_spread_px == copy.last_px == price
         assert (copy.transact_trade_date.year, copy.transact_trade_date.day) == (day.year, day.day)
@@ -425,8 +425,8 @@ def test_a_client_order_id_is_honoured_on_both_doors_and_free_again_when_its_ord
     cancel = {"clordId": "mine", "symbol": instrument.symbol}
     assert client.post("/v1/trading/orders/cancel", json=cancel).status == 200
     assert client.post("/v1/trading/orders", json=body).status == 200
-    found = world.search("orders", **cancel)
-    assert sorted(row["state"] for row in found) == ["ORDER_STATE_CANCELED", "ORDER_STATE_NEW"]
+    result = world.search("orders", **cancel)
+    assert sorted(row["state"] for row in result) == ["ORDER_STATE_CANCELED", "ORDER_STATE_NEW"]
 
 
 @pytest.mark.spec("S2.8-2")
@@ -454,14 +454,16 @@ def test_an_intent_and_a_pair_of_side_and_action_make_the_same_order(
         "outcomeSide": f"OUTCOME_SIDE_{side}",
         "action": f"ORDER_ACTION_{action}",
     }
-    shown = []
+    displayed = []
     for body in (by_intent, by_pair):
         answer = retail.post("/v1/orders", json=body)
         assert answer.status == 200, answer
-        one = world.retail_read(answer.json()["id"])
-        shown.append([one[name] for name in ("intent", "outcomeSide", "action", "side", "price")])
-    assert shown[0] == shown[1]
-    assert shown[0][:3] == [
+        item = world.retail_read(answer.json()["id"])
+        displayed.append(
+            [item[name] for name in ("intent", "outcomeSide", "action", "side", "price")]
+        )
+    assert displayed[0] == displayed[1]
+    assert displayed[0][:3] == [
         f"ORDER_INTENT_{intent}",
         f"OUTCOME_SIDE_{side}",
         f"ORDER_ACTION_{action}",

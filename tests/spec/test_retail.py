@@ -28,8 +28,8 @@ def test_what_is_on_offer_is_not_available_and_a_trade_day_begins_with_what_is_h
         for name in names:
             exact, rounded = float(held[f"{name}Decimal"]), held[name]
             assert rounded == str(round(exact)), name
-        shown = {name: held[f"{name}Decimal"] for name in names}
-        return shown, answer["availablePositions"]
+        displayed = {name: held[f"{name}Decimal"] for name in names}
+        return displayed, answer["availablePositions"]
 
     mine, available = figures(retail.ann)
     bought = {"netPosition": "19.5000", "qtyBought": "19.5000", "qtyAvailable": "14.2500"}
@@ -41,8 +41,8 @@ def test_what_is_on_offer_is_not_available_and_a_trade_day_begins_with_what_is_h
     assert mine == mine | sold
     retail.advance("1d")
     mine, _ = figures(retail.ann)
-    theirs, _ = figures(retail.bob)
-    assert (mine["bodPosition"], theirs["bodPosition"]) == ("18.2500", "-18.2500")
+    reference, _ = figures(retail.bob)
+    assert (mine["bodPosition"], reference["bodPosition"]) == ("18.2500", "-18.2500")
 
 
 @pytest.mark.spec("S2.8-3", "S4.2-5")
@@ -135,7 +135,7 @@ world:
 @pytest.mark.reading("documented")
 @pytest.mark.spec("S4.2-3", "S2.3-3")
 @pytest.mark.parametrize(
-    ("params", "found"),
+    ("params", "result"),
     [
         ({}, ["09-04", "09-03", "09-02"]),
         ({"start_date": "2026-09-03"}, ["09-04", "09-03"]),
@@ -153,16 +153,16 @@ world:
     ],
 )
 def test_rewards_are_narrowed_by_dates_market_and_program(
-    params: dict[str, str], found: list[str] | None
+    params: dict[str, str], result: list[str] | None
 ) -> None:
     world = begin(more=REWARDS, limits=False)
     client = world.customer()
     answer = client.get("/v1/incentives/earnings", params=params)
-    if found is None:
+    if result is None:
         assert (answer.status, answer.json()["status"]) == (400, 400)
         return
     rows = answer.json()["rewards"]
-    assert [row["date"] for row in rows] == [f"2026-{day}" for day in found]
+    assert [row["date"] for row in rows] == [f"2026-{day}" for day in result]
     for row in rows:
         assert row["marketSlug"] == ("second" if row["date"] == "2026-09-02" else "first")
         volume = row["date"] == "2026-09-03"
@@ -189,29 +189,29 @@ def test_an_order_that_does_not_say_what_it_means_is_refused(
     body = retail_order(world.quiet(), "BUY_LONG", 10, 1)
     del body["intent"]
     for path, sent in (("/v1/orders", body | fields), ("/v1/order/preview", body | fields)):
-        given = {"request": sent} if "preview" in path else sent
-        refused = client.post(path, json=given)
+        value = {"request": sent} if "preview" in path else sent
+        refused = client.post(path, json=value)
         assert (refused.status, refused.json()["status"]) == (400, 400)
         assert words in refused.json()["message"]
     assert client.get("/v1/orders/open").json()["orders"] == []
 
 
 @pytest.mark.spec("S4.2-13", "S7.1-1")
-@pytest.mark.parametrize("what", ["", "/modify", "/cancel"])
-def test_a_batch_that_cannot_be_read_is_refused_whole(world: Desk, what: str) -> None:
+@pytest.mark.parametrize("kind", ["", "/modify", "/cancel"])
+def test_a_batch_that_cannot_be_read_is_refused_whole(world: Desk, kind: str) -> None:
     """Too many, none, one without a market, one of an unknown market: nothing is done."""
     instrument, client = world.quiet(), world.customer()
     placed = retail_order(instrument, "BUY_LONG", 10, 1)
     resting = client.post("/v1/orders", json=placed).json()["id"]
     named = {"orderId": resting, "marketSlug": instrument.symbol}
-    good = {"": placed, "/modify": {**named, "quantity": 2}, "/cancel": named}[what]
+    good = {"": placed, "/modify": {**named, "quantity": 2}, "/cancel": named}[kind]
     without = {name: value for name, value in good.items() if name != "marketSlug"}
     before = client.get("/v1/orders/open").json()
     for orders in ([], [good] * 21, [good, without]):
-        refused = client.post(f"/v1/orders/batched{what}", json={"orders": orders})
+        refused = client.post(f"/v1/orders/batched{kind}", json={"orders": orders})
         assert (refused.status, refused.json()["status"]) == (400, 400)
     unknown = [good, {**good, "marketSlug": "no-such-market"}]
-    if not what:
+    if not kind:
         assert client.post("/v1/orders/batched", json={"orders": unknown}).status == 404
     assert client.get("/v1/orders/open").json() == before
 
@@ -226,7 +226,7 @@ def test_the_stopgap_meets_orders_of_batches_and_changes_in_them_and_no_cancel(w
 
     changed, canceled = placed(20), placed(21)
     world.assume("engine.latency", "6s")
-    made = client.post(
+    created_order_ids = client.post(
         "/v1/orders/batched", json={"orders": [retail_order(instrument, "BUY_LONG", 10, 1)] * 2}
     ).json()["createdOrderIds"]
     named = {"marketSlug": instrument.symbol}
@@ -234,8 +234,8 @@ def test_the_stopgap_meets_orders_of_batches_and_changes_in_them_and_no_cancel(w
     client.post("/v1/orders/batched/modify", json={"orders": [change]})
     client.post("/v1/orders/batched/cancel", json={"orders": [{**named, "orderId": canceled}]})
     world.advance("6s")
-    found = [world.retail_read(one) for one in (*made, changed, canceled)]
-    assert [(one["state"].removeprefix("ORDER_STATE_"), one["quantity"]) for one in found] == [
+    results = [world.retail_read(item) for item in (*created_order_ids, changed, canceled)]
+    assert [(item["state"].removeprefix("ORDER_STATE_"), item["quantity"]) for item in results] == [
         ("REJECTED", 1),
         ("REJECTED", 1),
         ("NEW", 1),

@@ -33,7 +33,7 @@ def state(world: Desk, order_id: str, user: int = 0) -> str:
     return str(world.reported(order_id, user)["state"]).removeprefix("ORDER_STATE_")
 
 
-def shown(world: Desk) -> str:
+def view(world: Desk) -> str:
     """The state that the book shows."""
     return str(world.book(SYMBOL)["state"]).removeprefix("INSTRUMENT_STATE_")
 
@@ -77,7 +77,7 @@ def test_l5_the_schedule_is_right_in_the_hour_that_autumn_repeats() -> None:
         "2026-11-01T04:00:00Z", {"days": ["sunday"], "start": "01:30", "length": "10h"}
     )
 
-    for at, found in (
+    for at, result in (
         ("05:29:59", "CLOSED"),
         ("05:30:00", "OPEN"),
         ("06:10:00", "OPEN"),
@@ -88,7 +88,7 @@ def test_l5_the_schedule_is_right_in_the_hour_that_autumn_repeats() -> None:
         world.advance_to(f"2026-11-01T{at}Z")
         if "06" in at:
             world.move(SYMBOL, "SUSPENDED", "SCHEDULE")
-        assert shown(world) == found, at
+        assert view(world) == result, at
 
 
 @pytest.mark.spec("S3.1-13")
@@ -98,14 +98,14 @@ def test_l3_a_segment_in_the_hour_that_spring_leaves_out_begins_when_the_clocks_
     world = scheduled(
         "2026-03-08T06:00:00Z", {"days": ["sunday"], "start": "02:15", "length": "6h"}
     )
-    for at, found in (
+    for at, result in (
         ("06:59:59", "CLOSED"),
         ("07:00:00", "OPEN"),
         ("12:14:59", "OPEN"),
         ("12:15:00", "CLOSED"),
     ):
         world.advance_to(f"2026-03-08T{at}Z")
-        assert shown(world) == found, at
+        assert view(world) == result, at
 
 
 def test_l3_a_segment_expires_all_orders_as_it_begins_and_at_no_other_instant() -> None:

@@ -129,13 +129,13 @@ def named(sim: Simulation, kind: str, scope: str = "") -> Firm:
 def answers(world: Desk, operation: Operation, firm: Firm) -> list[tuple[int, str]]:
     """(status or code, message) of the operation on every surface that has it."""
     caller = world.bearer(firm, firm.users[0].name)
-    found = []
+    results = []
     if "exchange" in operation.planes:
         for verb, path, body in operation.bindings:
             path = re.sub(r"\{[^}]*\}", "nothing", path)
             content = b"{}" if body else b""
             answer = world.raw("exchange", verb, path, caller, body=content)
-            found.append((answer.status, answer.body.decode(errors="replace")))
+            results.append((answer.status, answer.body.decode(errors="replace")))
     if operation.grpc:
         method = operation.full_methods[0]
         if operation.kind == "unary":
@@ -143,12 +143,12 @@ def answers(world: Desk, operation: Operation, firm: Firm) -> list[tuple[int, st
         else:
             outcome = world.simulation.open(method, caller, b"")
         if outcome.reply is None:
-            found.append((0, ""))
+            results.append((0, ""))
             world.simulation.hangup(outcome.stream)
         else:
-            found.append((outcome.reply.code, outcome.reply.message))
-    assert found, f"{operation.name} is on no surface"
-    return found
+            results.append((outcome.reply.code, outcome.reply.message))
+    assert results, f"{operation.name} is on no surface"
+    return results
 
 
 def asked_for(answer: tuple[int, str]) -> str:

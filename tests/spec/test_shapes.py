@@ -48,10 +48,10 @@ def june() -> Desk:
 
 @pytest.fixture(scope="module")
 def markets(june: Desk) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = june.gateway.get("/v1/markets", params={"limit": 400}).json()[
+    result: list[dict[str, Any]] = june.gateway.get("/v1/markets", params={"limit": 400}).json()[
         "markets"
     ]
-    return found
+    return result
 
 
 @pytest.mark.spec("S2.10-1", "S2.10-2", "S9-3")
@@ -114,11 +114,11 @@ def test_an_event_is_one_whichever_way_it_is_asked_for(june: Desk) -> None:
     for name in ("active", "closed", "live", "ended", "archived"):
         for value in (True, False):
             params = {"limit": 50, name: value}
-            found = june.gateway.get("/v1/events", params=params).json()["events"]
-            assert {bool(one[name]) for one in found} <= {value}, name
-    whole = june.gateway.get("/v1/events", params={"limit": 2000}).json()["events"]
+            result = june.gateway.get("/v1/events", params=params).json()["events"]
+            assert {bool(item[name]) for item in result} <= {value}, name
+    total = june.gateway.get("/v1/events", params={"limit": 2000}).json()["events"]
     parts = [
         len(june.gateway.get("/v1/events", params={"limit": 2000, "closed": flag}).json()["events"])
         for flag in (True, False)
     ]
-    assert sum(parts) == len(whole)
+    assert sum(parts) == len(total)

@@ -43,7 +43,7 @@ def instrument_in(desk: Desk, state: str) -> Instrument:
     return instrument
 
 
-def shown(desk: Desk) -> str:
+def view(desk: Desk) -> str:
     """The state that reference data show."""
     return str(desk.reference(SYMBOL)["state"]).removeprefix("INSTRUMENT_STATE_")
 
@@ -77,16 +77,16 @@ def test_an_operator_takes_the_moves_of_the_rule_and_no_other(state: str) -> Non
             continue
         desk = begin(limits=False)
         instrument_in(desk, state)
-        assert shown(desk) == state
+        assert view(desk) == state
         if target in allowed:
             desk.move(SYMBOL, target)
-            assert shown(desk) == target
+            assert view(desk) == target
         else:
             with pytest.raises(IllegalTransition, match="cannot become") as refused:
                 desk.move(SYMBOL, target)
             assert refused.value.code == 9
             assert state != "OPEN" or "SUSPENDED" in refused.value.remedy
-            assert shown(desk) == state
+            assert view(desk) == state
 
 
 @pytest.mark.spec("S4.4-4", "S3.1-1", "S6.2-4")
@@ -119,8 +119,8 @@ def test_l1_states_have_their_numbers_on_the_wire_and_none_reads_as_closed(
 ) -> None:
     instrument_in(world, state)
     request = wire.ListInstrumentsRequest(symbols=[SYMBOL])
-    (found,) = world.rpc_partner.call("RefDataAPI.ListInstruments", request).instruments
-    assert found.state == NUMBERS[state]
+    (result,) = world.rpc_partner.call("RefDataAPI.ListInstruments", request).instruments
+    assert result.state == NUMBERS[state]
     assert wire.Instrument().state == wire.InstrumentState.INSTRUMENT_STATE_CLOSED == 0
 
 

@@ -133,7 +133,11 @@ def busy() -> tuple[Desk, Instrument]:
 def test_the_page_and_the_table_above_have_the_same_streams(busy: tuple[Desk, Instrument]) -> None:
     assert set(TABLE) == set(ROWS)
     operations = busy[0].simulation.contract.operations
-    served = {f"`{one.rpc}`" for one in operations if one.kind != "unary" and one.grpc}
+    served = {
+        f"`{operation.rpc}`"
+        for operation in operations
+        if operation.kind != "unary" and operation.grpc
+    }
     downloads = {name for name in served if name.startswith("`Download")}
     assert served - downloads == {name for name in ROWS if "/" not in name}
 

@@ -66,16 +66,16 @@ def test_m42_an_undone_trade_counts_nowhere(world: Desk, agreed: Instrument) -> 
         if undone is not None:
             world.operate("trade.bust", ids[undone])
             standing.remove(undone)
-        found, qty, dollars = market(world), 2 * len(standing), sum(standing) * 2 / 100
+        result, qty, dollars = market(world), 2 * len(standing), sum(standing) * 2 / 100
         book, report = expected(standing)
-        assert {name: found["book"].get(name) for name in book} == book
-        assert {name: found["report"][name] for name in report} == report
-        bbo, gateway = found["bbo"], found["gateway"]
+        assert {name: result["book"].get(name) for name in book} == book
+        assert {name: result["report"][name] for name in report} == report
+        bbo, gateway = result["bbo"], result["gateway"]
         last = f"0.{standing[-1]}00" if standing else None
         assert (bbo["lastTradePx"] or {}).get("value") == last
         assert [float(bbo[name] or 0) for name in ("sharesTraded", "openInterest")] == [qty, qty]
         assert (gateway["volume"], gateway["volume24hr"]) == (dollars, dollars)
-        points = [point["longPrice"] for point in found["history"]] or [None]
+        points = [point["longPrice"] for point in result["history"]] or [None]
         assert points[-1] == (standing[-1] / 100 if standing else None)
 
 

@@ -281,8 +281,8 @@ def test_who_keeps_the_place_in_the_queue(change: dict[str, str], filled: tuple[
     orders = [pit.order(user, "buy", 40, 10) for user in (0, 1)]
     assert pit.replace(0, orders[0], **change) == 200
     pit.order(2, "sell", 40, 8)
-    shown = [pit.reported(order_id, user)["cumQty"] for user, order_id in enumerate(orders)]
-    assert tuple(map(int, shown)) == filled
+    cum_qtys = [pit.reported(order_id, user)["cumQty"] for user, order_id in enumerate(orders)]
+    assert tuple(map(int, cum_qtys)) == filled
 
 
 def test_totals_not_prices_are_what_a_replace_counts() -> None:
@@ -331,11 +331,11 @@ def test_an_opening_auction_has_one_price(
 ) -> None:
     """L16, L17, L21."""
     pit = Pit()
-    made = [(user, pit.order(user, *order, symbol="vec-p")) for user, order in enumerate(orders)]
+    created = [(user, pit.order(user, *order, symbol="vec-p")) for user, order in enumerate(orders)]
     assert pit.book("vec-p")["stats"]["indicativeOpenPx"] == str(price)
     pit.move("vec-p", "OPEN")
-    told = [row for user, order_id in made for row in pit.story(user, order_id)]
-    assert {px for kind, _, px in told if kind.endswith("FILL")} == {price}
+    reported = [row for user, order_id in created for row in pit.story(user, order_id)]
+    assert {px for kind, _, px in reported if kind.endswith("FILL")} == {price}
     assert pit.levels("vec-p") == left
     assert pit.book("vec-p")["stats"]["openPx"] == str(price)
 

@@ -113,13 +113,13 @@ def requests(world: Desk) -> Iterator[Request]:
             kept |= {name: openapi_tour._at(content, at) for name, at in row.kept.items()}
 
 
-def operation_of(who: str, verb: str, address: str) -> Operation:
+def operation_of(caller: str, verb: str, address: str) -> Operation:
     """The operation that a request is for."""
     contract = load_contract()
     if verb in ("rpc", "stream"):
         return contract.by_name(address)
     planes = {"key": "retail", "other": "retail", "gateway": "gateway", "auth": "auth"}
-    plane: Any = planes.get(who, "exchange")
+    plane: Any = planes.get(caller, "exchange")
     match: Any = Router(contract.routes(plane)).match(_VERBS.get(verb, verb), address)
     operation: Operation = match.operation
     return operation
@@ -129,7 +129,7 @@ def walk_fields(
     cls: type[Message], value: Any, way: Way = ()
 ) -> Iterator[tuple[Way, type[Message], Field]]:
     """Return (path in the request, message, field) of every field."""
-    fields = {name: one for one in fields_of(cls) for name in (one.name, one.json_name)}
+    fields = {name: item for item in fields_of(cls) for name in (item.name, item.json_name)}
     for name, inner in (value or {}).items():
         field = fields[name]
         yield (*way, name), cls, field

@@ -113,9 +113,9 @@ class Counted(list[Any]):
 
     read = 0
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, position: Any) -> Any:
         self.read += 1
-        return super().__getitem__(place)
+        return super().__getitem__(position)
 
 
 @contextmanager
@@ -123,9 +123,9 @@ def counted(holder: Any, name: str) -> Iterator[Counted]:
     """The rows that are an attribute, or an entry of a dictionary, count for a while."""
     rows = holder[name] if isinstance(holder, dict) else getattr(holder, name)
     put = holder.__setitem__ if isinstance(holder, dict) else partial(setattr, holder)
-    found = Counted(rows)
-    put(name, found)
+    result = Counted(rows)
+    put(name, result)
     try:
-        yield found
+        yield result
     finally:
         put(name, rows)

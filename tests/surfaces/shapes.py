@@ -29,37 +29,37 @@ MIDNIGHT = r"20\d\d-\d\d-\d\dT00:00:00Z"
 ID = r"[0-9A-Z]{12}"
 
 
-def misfits(found: Any, shape: Any, path: str = "") -> Iterator[str]:
+def misfits(result: Any, shape: Any, path: str = "") -> Iterator[str]:
     """What of a value does not fit its shape."""
     if shape is ANY:
         return
     if isinstance(shape, dict):
-        if not isinstance(found, dict):
-            yield f"{path}: not an object: {found!r}"
+        if not isinstance(result, dict):
+            yield f"{path}: not an object: {result!r}"
             return
-        for key in found.keys() - shape.keys():
-            yield f"{path}.{key}: not expected: {found[key]!r:.80}"
+        for key in result.keys() - shape.keys():
+            yield f"{path}.{key}: not expected: {result[key]!r:.80}"
         for key, part in shape.items():
             if part is ABSENT:
-                if key in found:
-                    yield f"{path}.{key}: expected to be absent: {found[key]!r:.80}"
-            elif key not in found:
+                if key in result:
+                    yield f"{path}.{key}: expected to be absent: {result[key]!r:.80}"
+            elif key not in result:
                 yield f"{path}.{key}: absent"
             else:
-                yield from misfits(found[key], part, f"{path}.{key}")
+                yield from misfits(result[key], part, f"{path}.{key}")
     elif isinstance(shape, list):
-        if not isinstance(found, list):
-            yield f"{path}: not a list: {found!r}"
+        if not isinstance(result, list):
+            yield f"{path}: not a list: {result!r}"
             return
-        for number, one in enumerate(found):
-            yield from misfits(one, shape[0] if shape else ABSENT, f"{path}[{number}]")
+        for number, item in enumerate(result):
+            yield from misfits(item, shape[0] if shape else ABSENT, f"{path}[{number}]")
     elif isinstance(shape, Amount):
-        yield from misfits(found, {"value": shape.pattern, "currency": "USD"}, path)
+        yield from misfits(result, {"value": shape.pattern, "currency": "USD"}, path)
     elif isinstance(shape, type):
-        if type(found) is not shape and not (shape is float and type(found) is int):
-            yield f"{path}: {found!r:.80} is not of type {shape.__name__}"
+        if type(result) is not shape and not (shape is float and type(result) is int):
+            yield f"{path}: {result!r:.80} is not of type {shape.__name__}"
     elif isinstance(shape, str):
-        if not isinstance(found, str) or not re.fullmatch(shape, found):
-            yield f"{path}: {found!r:.80} does not fit {shape}"
-    elif found is not shape:
-        yield f"{path}: {found!r:.80} is not {shape!r}"
+        if not isinstance(result, str) or not re.fullmatch(shape, result):
+            yield f"{path}: {result!r:.80} does not fit {shape}"
+    elif result is not shape:
+        yield f"{path}: {result!r:.80} is not {shape!r}"

@@ -61,33 +61,37 @@ def test_partial_contracts_and_finer_ticks_begin_on_their_date(start: str, parti
 
 @pytest.mark.spec("S9-3")
 def test_fields_of_statistics_and_orders_begin_on_their_dates() -> None:
-    for start, shown in (("2026-04-30T12:00:00-04:00", False), ("2026-05-12T12:00:00-04:00", True)):
+    for start, displayed in (
+        ("2026-04-30T12:00:00-04:00", False),
+        ("2026-05-12T12:00:00-04:00", True),
+    ):
         world = begun(start)
         symbol = traded(world)
         stats = world.trader().get(f"/v1/orderbook/{symbol}/bbo").json()["stats"]
-        assert ("lastTradeQty" in stats) is shown
+        assert ("lastTradeQty" in stats) is displayed
         orders = world.search("orders", symbol=symbol)
-        assert all(("priceToQuantityFilled" in row) is shown for row in orders)
+        assert all(("priceToQuantityFilled" in row) is displayed for row in orders)
 
 
 @pytest.mark.spec("S9-3", "S2.7-4")
 def test_fields_of_executions_begin_on_their_date() -> None:
     added = {"commissionNotionalCollected", "commissionSpreadPx", "transactTradeDate"}
-    for start, shown in (
+    for start, displayed in (
         ("2026-04-12T12:00:00-04:00", set()),
         ("2026-04-13T00:00:00-04:00", added),
     ):
         world = begun(start)
-        found = world.search("executions", symbol=traded(world))
-        assert found
-        assert {name for row in found for name in row if name in added} == shown
+        result = world.search("executions", symbol=traded(world))
+        assert result
+        assert {name for row in result for name in row if name in added} == displayed
 
 
 @pytest.mark.spec("S9-3", "S2.8-2")
 @pytest.mark.parametrize(
-    ("start", "known"), [("2026-04-08T23:59:59-04:00", False), ("2026-04-09T00:00:00-04:00", True)]
+    ("start", "existing"),
+    [("2026-04-08T23:59:59-04:00", False), ("2026-04-09T00:00:00-04:00", True)],
 )
-def test_outcome_side_and_action_begin_on_their_date(start: str, known: bool) -> None:
+def test_outcome_side_and_action_begin_on_their_date(start: str, existing: bool) -> None:
     """Before that date a client that sends them sends unknown fields."""
     world = begun(start)
     client = world.customer()
@@ -102,14 +106,14 @@ def test_outcome_side_and_action_begin_on_their_date(start: str, known: bool) ->
         "action": "ORDER_ACTION_BUY",
     }
     alone = client.post("/v1/orders", json=body)
-    assert alone.status == (200 if known else 400), alone.body
-    if not known:
+    assert alone.status == (200 if existing else 400), alone.body
+    if not existing:
         assert "intent is required" in alone.json()["message"]
     both = client.post("/v1/orders", json=body | {"intent": "ORDER_INTENT_BUY_LONG"}).json()["id"]
     order = world.retail_read(both)
-    assert order["intent"] == f"ORDER_INTENT_BUY_{'SHORT' if known else 'LONG'}"
-    assert ({"outcomeSide", "action"} <= set(order)) is known
-    assert known or not {"outcomeSide", "action"} & set(order)
+    assert order["intent"] == f"ORDER_INTENT_BUY_{'SHORT' if existing else 'LONG'}"
+    assert ({"outcomeSide", "action"} <= set(order)) is existing
+    assert existing or not {"outcomeSide", "action"} & set(order)
 
 
 @pytest.mark.spec("S9-3", "S8-4")
@@ -132,9 +136,9 @@ def test_the_pool_of_twenty_streams_begins_on_its_date(start: str, capped: bool)
 def traded(world: Desk) -> str:
     """The symbol of a market, open for months, on which two users have traded just now."""
     instrument = next(
-        one
-        for one in world.in_state()
-        if one.expiration > world.now + 70 * DAY and not world.trading.book(one.symbol).bids.best
+        item
+        for item in world.in_state()
+        if item.expiration > world.now + 70 * DAY and not world.trading.book(item.symbol).bids.best
     )
     world.place(instrument, "buy", 50, 10)
     world.place(instrument, "sell", 50, 10, user=1)
@@ -146,7 +150,7 @@ def test_books_statistics_and_price_history_of_a_market_are_kept_45_days() -> No
     world = begun("2026-09-08T14:00:00-04:00")
     symbol = traded(world)
 
-    def shown() -> tuple[bool, int]:
+    def view() -> tuple[bool, int]:
         answer = world.trader().get(f"/v1/orderbook/{symbol}/bbo")
         assert answer.status == 200, answer.body
         stats = answer.json()["stats"]
@@ -161,10 +165,10 @@ def test_books_statistics_and_price_history_of_a_market_are_kept_45_days() -> No
         return stats.get("lastTradePx") is not None, history[0]["timestamp"]
 
     world.advance_to("2026-10-22T06:00:00-04:00")
-    priced, first = shown()
+    priced, first = view()
     assert priced and first < parse_instant("2026-09-10T00:00:00Z") // NS_PER_S
     world.advance_to("2026-10-29T06:00:00-04:00")  # 45 days before this window is September 14
-    priced, first = shown()
+    priced, first = view()
     assert not priced and first >= parse_instant("2026-09-14T06:00:00Z") // NS_PER_S
 
 
@@ -177,8 +181,8 @@ def test_reference_data_say_when_a_pending_market_opens() -> None:
     assert any("updown" in row["slug"] for row in waiting)
     assert any("updown" not in row["slug"] for row in waiting)
     for row in sorted(waiting, key=lambda row: row["startDate"])[:60:6]:
-        found = world.reference(row["slug"])
-        day, hour = found["startDate"], found["tradingSchedule"][0]["timeOfDay"]
+        result = world.reference(row["slug"])
+        day, hour = result["startDate"], result["tradingSchedule"][0]["timeOfDay"]
         opens = to_datetime(parse_instant(row["startDate"]), EASTERN)
         assert (day["year"], day["month"], day["day"]) == (opens.year, opens.month, opens.day)
         assert (hour["hours"], hour["minutes"], hour["seconds"]) == (
@@ -203,10 +207,10 @@ def test_a_game_that_is_reported_as_ended_is_over() -> None:
     periods = {"Q1": [3, 7], "Q2": [4, 0]}
     world.operate("event.update", scored, ended=True, live=False, periods=periods)
 
-    def shown(slug: str) -> dict[str, Any]:
+    def view(slug: str) -> dict[str, Any]:
         return dict(world.gateway.get(f"/v1/events/slug/{slug}").json()["event"])
 
-    assert (shown(bare)["period"], shown(bare)["eventState"]["period"]) == ("FT", "FT")
-    assert (shown(scored)["period"], shown(scored)["score"]) == ("FT", {"home": 7, "away": 7})
+    assert (view(bare)["period"], view(bare)["eventState"]["period"]) == ("FT", "FT")
+    assert (view(scored)["period"], view(scored)["score"]) == ("FT", {"home": 7, "away": 7})
     over = world.gateway.get("/v1/events", params={"period": "FT", "limit": 500}).json()["events"]
     assert {bare, scored} <= {event["slug"] for event in over}

@@ -13,19 +13,19 @@ from sim.server.control.routes import ROUTES
 from sim.testing.control import ControlError
 
 
-def said(address: str, sent: bytes) -> bytes:
+def printed(address: str, sent: bytes) -> bytes:
     """Everything a listener says to some bytes before it closes, or waits for more in vain."""
     host, _, port = urlsplit(address).netloc.partition(":")
     with socket.create_connection((host, int(port)), timeout=5) as plain:
         plain.sendall(sent)
         plain.settimeout(0.3)
-        found = bytearray()
+        result = bytearray()
         try:
             while piece := plain.recv(65536):
-                found += piece
+                result += piece
         except TimeoutError:
             pass
-    return bytes(found)
+    return bytes(result)
 
 
 HOST = b"Host: x\r\n"
@@ -71,7 +71,7 @@ def test_what_is_no_sound_http_gets_a_4xx_or_nothing_and_the_listener_goes_on(ex
     answered = set()
     for name, sent in RAW.items():
         try:
-            answer = said(address, sent)
+            answer = printed(address, sent)
         except ConnectionError:
             continue
         head, _, body = answer.partition(b"\r\n\r\n")
@@ -83,7 +83,7 @@ def test_what_is_no_sound_http_gets_a_4xx_or_nothing_and_the_listener_goes_on(ex
         for word in (b"Traceback", b"aiohttp", b"Python"):
             assert word not in answer, name
     assert len(answered) > len(RAW) / 2
-    good = said(address, b"GET /v1/nothing HTTP/1.1\r\n" + HOST + b"Desk: close\r\n\r\n")
+    good = printed(address, b"GET /v1/nothing HTTP/1.1\r\n" + HOST + b"Desk: close\r\n\r\n")
     assert good.split()[1] in (b"401", b"404")
 
 
@@ -96,7 +96,7 @@ def test_garbage_on_the_grpc_port_leaves_it_working(exchange):
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 60,
     ):
         try:
-            said(f"http://{exchange.grpc}", sent)
+            printed(f"http://{exchange.grpc}", sent)
         except (ConnectionError, TimeoutError):
             continue
     with grpc.insecure_channel(exchange.grpc) as channel:

@@ -283,10 +283,10 @@ def test_a_missing_malformed_or_foreign_participant_is_refused_with_403(
     world: Desk, route: Route
 ) -> None:
     plane, _, binding = route
-    found, before = world.firm, kept(world)
+    result, before = world.firm, kept(world)
     path, body = path_of(world, binding), {} if binding[2] else None
     foreign = next(
-        other for other in world.core.firms.all() if other.client_id and other.name != found.name
+        other for other in world.core.firms.all() if other.client_id and other.name != result.name
     )
     for participant in (
         None,
@@ -299,7 +299,7 @@ def test_a_missing_malformed_or_foreign_participant_is_refused_with_403(
         "firms/atlas/users/\x00",
     ):
         check_refusal(
-            plane, world.exchange(found, participant).request(binding[0], path, json=body), 403
+            plane, world.exchange(result, participant).request(binding[0], path, json=body), 403
         )
     assert kept(world) == before
 
@@ -350,11 +350,11 @@ def test_bytes_that_are_no_message_are_invalid(world: Desk, operation: Operation
 
 
 def _varint(number: int) -> bytes:
-    found = bytearray()
+    result = bytearray()
     while number > 127:
-        found.append(number & 127 | 128)
+        result.append(number & 127 | 128)
         number >>= 7
-    return bytes((*found, number))
+    return bytes((*result, number))
 
 
 @settings(max_examples=25)
@@ -380,8 +380,8 @@ def test_over_grpc_the_unknown_the_poor_and_the_foreign_are_refused(
 ) -> None:
     before = kept(world)
     assert world.rpc(None).raw(operation.full_methods[0], b"").code == 16
-    poor, found = world.poor_firm, world.firm
+    poor, result = world.poor_firm, world.firm
     if operation.participant == "required":
         for participant in (None, "mara", poor.users[0].name):
-            assert world.rpc(found, participant).raw(operation.full_methods[0], b"").code == 7
+            assert world.rpc(result, participant).raw(operation.full_methods[0], b"").code == 7
     assert kept(world) == before

@@ -37,12 +37,12 @@ def refused(answer: Any, *errors: str) -> None:
 
 def form(world: Desk, **changes: str | None) -> dict[str, str]:
     """Return a valid token request with some fields changed, or omitted (None)."""
-    found = world.firm
+    result = world.firm
     good = {
         "grant_type": "client_credentials",
-        "client_id": found.client_id or "",
+        "client_id": result.client_id or "",
         "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-        "client_assertion": world.assertion(found),
+        "client_assertion": world.assertion(result),
         "audience": world.audience,
     }
     return {name: value for name, value in {**good, **changes}.items() if value is not None}
@@ -81,11 +81,11 @@ def test_a_token_request_names_its_client_unless_a_switch_lets_stock_clients_lea
 
 @pytest.mark.spec("S5.1-8")
 def test_both_stated_audiences_of_an_assertion_are_accepted_and_no_other(world: Desk) -> None:
-    found = world.firm
+    result = world.firm
     issuer = f"{world.core.credentials.environment.issuer}/oauth/token"
 
     def ask(audience: object) -> Any:
-        return world.token(found, client_assertion=world.assertion(found, aud=audience))
+        return world.token(result, client_assertion=world.assertion(result, aud=audience))
 
     for audience in (world.audience, issuer, [issuer], [world.audience, "x"]):
         assert ask(audience).status == 200
@@ -95,7 +95,7 @@ def test_both_stated_audiences_of_an_assertion_are_accepted_and_no_other(world: 
 
 @pytest.mark.spec("S5.1-8")
 @pytest.mark.parametrize(
-    ("audience", "known"),
+    ("audience", "existing"),
     [
         # Under its own name, or a name of this machine; something in between may end TLS.
         ("http://desk.example:8083", True),
@@ -111,21 +111,21 @@ def test_both_stated_audiences_of_an_assertion_are_accepted_and_no_other(world: 
     ],
 )
 def test_an_audience_may_be_an_address_at_which_the_exchange_is_served(
-    audience: str, known: bool
+    audience: str, existing: bool
 ) -> None:
     served = Settings(
         api_addresses=("http://desk.example:8083",),
         token_url="http://desk.example:8084/oauth/token",
     )
     world = Desk(Simulation(load_scenario("quickstart"), settings=served))
-    found = world.firm
+    result = world.firm
     endpoint = audience.rstrip("/").replace(":8083", ":8084") + "/oauth/token"
     answers = [
-        world.token(found, audience=audience),
-        world.token(found, client_assertion=world.assertion(found, aud=audience)),
-        world.token(found, client_assertion=world.assertion(found, aud=endpoint)),
+        world.token(result, audience=audience),
+        world.token(result, client_assertion=world.assertion(result, aud=audience)),
+        world.token(result, client_assertion=world.assertion(result, aud=endpoint)),
     ]
-    if known:
+    if existing:
         assert [answer.status for answer in answers] == [200] * 3
     else:
         for answer in answers[: 2 if ":8084" in audience else 3]:
@@ -138,9 +138,9 @@ def signed(world: Desk, header: dict[str, Any], payload: bytes) -> str:
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    found = world.firm
+    result = world.firm
     signer: Any = load_pem_private_key(
-        world.simulation.world.parties.key_files[found.client_id or ""].read_bytes(), None
+        world.simulation.world.parties.key_files[result.client_id or ""].read_bytes(), None
     )
 
     text = f"{part(json.dumps(header).encode())}.{part(payload)}"
@@ -157,11 +157,11 @@ RS256 = {"alg": "RS256", "typ": "JWT"}
 
 @pytest.mark.long
 def test_assertions_that_are_well_signed_and_say_nothing_sound_are_refused(world: Desk) -> None:
-    found, before = world.firm, kept(world)
+    result, before = world.firm, kept(world)
     now = world.now // 10**9
     claims = {
-        "iss": found.client_id,
-        "sub": found.client_id,
+        "iss": result.client_id,
+        "sub": result.client_id,
         "aud": world.audience,
         "iat": now,
         "exp": now + 240,
@@ -188,7 +188,7 @@ def test_assertions_that_are_well_signed_and_say_nothing_sound_are_refused(world
         body = json.dumps(
             {name: value for name, value in {**claims, **change}.items() if value is not None}
         )
-        refused(world.token(found, client_assertion=signed(world, RS256, body.encode())))
+        refused(world.token(result, client_assertion=signed(world, RS256, body.encode())))
     for payload in (
         b"",
         b"[]",
@@ -199,7 +199,7 @@ def test_assertions_that_are_well_signed_and_say_nothing_sound_are_refused(world
         b"null",
         b'{"a":' * 3000,
     ):
-        refused(world.token(found, client_assertion=signed(world, RS256, payload)))
+        refused(world.token(result, client_assertion=signed(world, RS256, payload)))
     for header in (
         {"alg": "none"},
         {"alg": "HS256"},
@@ -209,7 +209,7 @@ def test_assertions_that_are_well_signed_and_say_nothing_sound_are_refused(world
         {"alg": "RS256", "crit": ["x"]},
     ):
         refused(
-            world.token(found, client_assertion=signed(world, header, json.dumps(claims).encode()))
+            world.token(result, client_assertion=signed(world, header, json.dumps(claims).encode()))
         )
     assert kept(world) == before
 
@@ -222,15 +222,15 @@ def test_a_public_key_used_as_a_secret_signs_nothing(world: Desk) -> None:
         load_pem_private_key,
     )
 
-    found = world.firm
+    result = world.firm
     public = load_pem_private_key(
-        world.simulation.world.parties.key_files[found.client_id or ""].read_bytes(), None
+        world.simulation.world.parties.key_files[result.client_id or ""].read_bytes(), None
     ).public_key()
     pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    payload = jwt.decode(world.assertion(found), options={"verify_signature": False})
+    payload = jwt.decode(world.assertion(result), options={"verify_signature": False})
     body = ".".join(part(json.dumps(row).encode()) for row in (RS256 | {"alg": "HS256"}, payload))
     signature = part(hmac.new(pem, body.encode(), hashlib.sha256).digest())
-    answer = world.token(found, client_assertion=f"{body}.{signature}")
+    answer = world.token(result, client_assertion=f"{body}.{signature}")
     refused(answer, "invalid_client", "invalid_client_assertion")
 
 
@@ -258,8 +258,8 @@ ANYTHING = st.recursive(
 @pytest.mark.long
 def test_no_request_makes_the_issuer_fail(claims: Any, fields: dict[str, str]) -> None:
     world = _shared()
-    found = world.firm
-    refused(world.token(found, client_assertion=signed(world, RS256, json.dumps(claims).encode())))
+    result = world.firm
+    refused(world.token(result, client_assertion=signed(world, RS256, json.dumps(claims).encode())))
     answer = world.auth.post("/oauth/token", form=fields)
     refused(answer)
     assert answer.reply.code != 13

@@ -297,9 +297,9 @@ DEEDS = st.one_of(
 )
 
 
-def perform(world: Desk, deed: tuple) -> None:
+def perform(world: Desk, move: tuple) -> None:
     """Do something at an edge. What is refused is a client's error and never one of ours."""
-    match deed:
+    match move:
         case ("fund", user, amount):
             fund(world, user, amount)
         case ("order", user, buys, price, qty, symbol):
@@ -328,6 +328,6 @@ def test_nothing_that_is_accepted_leaves_what_can_be_told(deeds: list[tuple]) ->
     world = edge_world()
     for stream in ("CreateDropCopySubscription", "CreatePositionChangeSubscription"):
         world.rpc_trader().stream(f"DropCopyAPI.{stream}", getattr(wire, f"{stream}Request")())
-    for deed in deeds:
-        perform(world, deed)
+    for move in deeds:
+        perform(world, move)
     check_everything_works(world)

@@ -20,17 +20,17 @@ world:
 
 
 def instrument(world: Desk, symbol: str) -> dict[str, object]:
-    (found,) = world.partner.post("/v1/refdata/instruments", json={"symbols": [symbol]}).json()[
+    (result,) = world.partner.post("/v1/refdata/instruments", json={"symbols": [symbol]}).json()[
         "instruments"
     ]
-    return found["eventAttributes"]
+    return result["eventAttributes"]
 
 
 def balance(world: Desk, name: str) -> tuple[str, str]:
-    found = (
+    result = (
         world.trader().post("/v1/positions/balance", json={"name": name, "currency": "USD"}).json()
     )
-    return found["marginRequirement"], found["buyingPower"]
+    return result["marginRequirement"], result["buyingPower"]
 
 
 def hold(world: Desk, symbol: str, net: int) -> None:

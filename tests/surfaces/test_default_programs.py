@@ -46,11 +46,11 @@ def test_periods_are_announced_before_now_and_follow_the_game(world: Desk) -> No
 
 @pytest.mark.spec("S4.2-3", "S3.3-1")
 def test_rewards_come_from_programs_that_ran(world: Desk) -> None:
-    seen = set()
-    for one in world.core.firms.api_keys():
-        client = world.retail(one)
+    observed = set()
+    for api_key in world.core.firms.api_keys():
+        client = world.retail(api_key)
         for reward in client.get("/v1/incentives/earnings").json()["rewards"]:
-            seen.add(reward["status"])
+            observed.add(reward["status"])
             (program,) = client.get(
                 "/v1/incentives", params={"symbols": reward["marketSlug"]}
             ).json()["programs"]
@@ -61,7 +61,7 @@ def test_rewards_come_from_programs_that_ran(world: Desk) -> None:
             ]
             assert any(part["start"][:10] <= reward["date"] for part in ran), (reward, program)
         world.advance("1s")
-    assert seen == {"PAID", "PENDING", "SKIPPED"}
+    assert observed == {"PAID", "PENDING", "SKIPPED"}
 
 
 # ---- from the instruments of a world
@@ -91,10 +91,10 @@ def programs_of(
     for terms in markets:
         reference.add_market(Market(id=terms.symbol, slug=terms.symbol), event)
     periods, rewards = programs(tuple(markets), reference, NOW)
-    found: dict[str, list[Period]] = {}
+    result: dict[str, list[Period]] = {}
     for period in periods:
-        found.setdefault(period.symbol, []).append(period)
-    return found, rewards
+        result.setdefault(period.symbol, []).append(period)
+    return result, rewards
 
 
 def takers(number: int, terms: Instrument, name: str) -> Period:
@@ -131,11 +131,13 @@ def makers(number: int, terms: Instrument, edges: tuple[Instant, ...]) -> list[P
 
 def test_the_first_nine_markets_have_programs_every_third_for_takers() -> None:
     markets = [market(number) for number in range(11)]
-    found, rewards = programs_of(markets)
+    result, rewards = programs_of(markets)
     edges = (NOW - 9 * DAY, GAME - 6 * HOUR, GAME, GAME + 6 * HOUR)
-    assert found == {
-        one.symbol: [takers(number, one, "nba")] if number % 3 == 1 else makers(number, one, edges)
-        for number, one in enumerate(markets[:9])
+    assert result == {
+        item.symbol: [takers(number, item, "nba")]
+        if number % 3 == 1
+        else makers(number, item, edges)
+        for number, item in enumerate(markets[:9])
     }
     earned = (("m0", 4, 1250, "PAID"), ("m2", 3, 1950, "SKIPPED"), ("m3", 2, 2650, "PAID"), ("m5", 0, 3350, "PENDING"))  # fmt: skip
     assert rewards == tuple(
@@ -177,15 +179,15 @@ def test_a_period_that_would_be_over_before_the_listing_is_left_out() -> None:
         (late - 9 * DAY + 1, ["early", "day_of", "live"]),
         (late - 9 * DAY, ["day_of", "live"]),
     ):
-        one = market(0, expiration=game + HOUR)
-        found = programs_of([one], game)[0]["m0"]
-        edges = (one.created, game - 6 * HOUR, game, one.expiration)
-        assert [period.period for period in found] == names
-        assert found == makers(0, one, edges)
+        item = market(0, expiration=game + HOUR)
+        result = programs_of([item], game)[0]["m0"]
+        edges = (item.created, game - 6 * HOUR, game, item.expiration)
+        assert [period.period for period in result] == names
+        assert result == makers(0, item, edges)
 
 
 def test_a_market_without_a_game_pays_takers_under_the_name_of_its_category() -> None:
-    one = market(0, subcategory="", category="politics", market_type="event")
-    assert programs_of([one], None) == ({"m0": [takers(0, one, "politics")]}, ())
+    item = market(0, subcategory="", category="politics", market_type="event")
+    assert programs_of([item], None) == ({"m0": [takers(0, item, "politics")]}, ())
     reference = Reference(empty=True)
-    assert programs((one,), reference, NOW)[0] == (takers(0, one, "politics"),), "no event at all"
+    assert programs((item,), reference, NOW)[0] == (takers(0, item, "politics"),), "no event at all"

@@ -172,8 +172,8 @@ def test_both_protocols_send_the_same_text(world: Desk, download: Download) -> N
 @pytest.mark.parametrize("download", REPORTS, ids=lambda download: download.operation)
 def test_a_window_without_rows_is_a_header(world: Desk, download: Download, ask: Any) -> None:
     start = world.now + minutes(5)
-    given = start if ask is by_grpc else "2030-01-01T00:00:00Z"
-    assert b"".join(ask(world, download, start_time=given)).count(b"\r\n") == 1
+    value = start if ask is by_grpc else "2030-01-01T00:00:00Z"
+    assert b"".join(ask(world, download, start_time=value)).count(b"\r\n") == 1
 
 
 def test_a_refused_download_is_a_status(world: Desk) -> None:

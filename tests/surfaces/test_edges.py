@@ -103,8 +103,8 @@ def test_rewards_that_the_exchange_cannot_hold_are_skipped(beyond: bool) -> None
     edge = edge_world(scenario=SCENARIO + incentives)
     edge.advance("3d")
     client = edge.customer()
-    found = client.get("/v1/incentives/earnings").json()["rewards"]
-    assert [one["status"] for one in found] == ["SKIPPED" if beyond else "PAID", "PAID"]
+    result = client.get("/v1/incentives/earnings").json()["rewards"]
+    assert [item["status"] for item in result] == ["SKIPPED" if beyond else "PAID", "PAID"]
     (balance,) = client.get("/v1/account/balances").json()["balances"]
     assert balance["currentBalance"] == (most // 2 if beyond else most)
     check_everything_works(edge)
@@ -256,12 +256,12 @@ def plain() -> Desk:
 @pytest.mark.parametrize("size", ["2147483647", "2147483648", "9" * 30, "1.5", "-2147483649"])
 def test_the_size_of_a_page_is_a_number_of_32_bits(plain: Desk, listed: List, size: str) -> None:
     client = listed.client(plain)
-    given = {"account": firm(plain.simulation).users[0].account} if listed.ledger else {}
+    value = {"account": firm(plain.simulation).users[0].account} if listed.ledger else {}
     if "/report/" in listed.path:
-        given = {"symbol": "none"}
+        value = {"symbol": "none"}
     pages = listed.client is not _retail and listed.size == "limit"
     for name in (listed.size, "offset") if pages else (listed.size,):
-        asked = {**given, name: size}
+        asked = {**value, name: size}
         post = listed.verb == "POST"
         answer = (
             client.post(listed.path, json=asked) if post else client.get(listed.path, params=asked)
@@ -358,9 +358,9 @@ world:
 def test_an_order_of_the_world_that_contradicts_itself_is_found_before_the_run(
     fields: str, words: str
 ) -> None:
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError) as reported:
         load_scenario(ORDERS % fields)
-    (problem,) = told.value.problems
+    (problem,) = reported.value.problems
     assert (problem.line, problem.message) == (7, words)
 
 

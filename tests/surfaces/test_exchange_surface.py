@@ -76,23 +76,23 @@ def test_book_and_bbo_need_no_participant_and_agree_with_each_other(
         (offers[0] + bids[0]) // 2,
     )
     request = wire.GetBBORequest(symbol=instrument.symbol)
-    found = world.rpc_partner.call("OrderBookAPI.GetBBO", request)
-    assert (found.spread, found.mid_price) == (int(bbo["spread"]), int(bbo["midPrice"]))
+    result = world.rpc_partner.call("OrderBookAPI.GetBBO", request)
+    assert (result.spread, result.mid_price) == (int(bbo["spread"]), int(bbo["midPrice"]))
 
 
 @pytest.mark.spec("S2.5-2")
 def test_a_mid_price_between_two_units_is_rounded_as_asked_in_the_same_instant_too(
     world: Desk,
 ) -> None:
-    instrument, shown = world.listed("between"), []
+    instrument, displayed = world.listed("between"), []
     world.place(instrument, "sell", 56, user=1)
     for bid in (40, 41, 43, 45, 47):
         world.place(instrument, "buy", bid)
         for rounding in ("down", "up", "even"):
             world.assume("book.mid_price_rounding", rounding)
             bbo = world.partner.get("/v1/orderbook/between/bbo").json()
-            shown.append((bbo["spread"], bbo["midPrice"]))
-    assert shown == [
+            displayed.append((bbo["spread"], bbo["midPrice"]))
+    assert displayed == [
         *[("16", "48")] * 3,
         *(("15", "48"), ("15", "49"), ("15", "48")),
         *(("13", "49"), ("13", "50"), ("13", "50")),
@@ -113,12 +113,12 @@ def test_trade_statistics_split_the_window_into_equal_bars_of_text_numbers(world
         "endTime": format_instant(start + minutes(6)),
         "bars": 6,
     }
-    found = client.post("/v1/report/trades/stats", json=asked).json()
-    assert len(found["bars"]) == len(found["barStartTime"]) == len(found["barEndTime"]) == 6
-    assert set(found["bars"][3].values()) == {"0"} and len(found["bars"][3]) == 10
-    assert (found["stats"]["totalTradeCount"], found["stats"]["clearedTradeCount"]) == ("1", "0")
+    result = client.post("/v1/report/trades/stats", json=asked).json()
+    assert len(result["bars"]) == len(result["barStartTime"]) == len(result["barEndTime"]) == 6
+    assert set(result["bars"][3].values()) == {"0"} and len(result["bars"][3]) == 10
+    assert (result["stats"]["totalTradeCount"], result["stats"]["clearedTradeCount"]) == ("1", "0")
     notional = 50 * instrument.price_scale // 100 * 10 * instrument.qty_scale
-    assert found["bars"][0]["notional"] == str(notional)
+    assert result["bars"][0]["notional"] == str(notional)
     world.advance("2m")
     later = client.post("/v1/report/trades/stats", json=asked).json()
     assert later["stats"]["clearedTradeCount"] == "1"
@@ -144,18 +144,18 @@ def test_instruments_are_listed_with_scales_that_differ_inside_one_product(world
         token = page.get("nextPageToken", "")
         if not token:
             break
-    assert [found["symbol"] for found in listed] == symbols and page["eof"] is True
-    assert {0.01, 0.005, 0.0025} <= {found["tickSize"] for found in listed}
+    assert [outcome["symbol"] for outcome in listed] == symbols and page["eof"] is True
+    assert {0.01, 0.005, 0.0025} <= {outcome["tickSize"] for outcome in listed}
     by_product: dict[tuple[str, str], set[tuple[str, str]]] = {}
-    for found in listed:
-        product = found["productId"], found["metadata"].get("market_type", "")
-        scales = found["priceScale"], found["fractionalQtyScale"]
+    for result in listed:
+        product = result["productId"], result["metadata"].get("market_type", "")
+        scales = result["priceScale"], result["fractionalQtyScale"]
         by_product.setdefault(product, set()).add(scales)
     assert any(len(scales) > 1 for scales in by_product.values())
     assert world.reference(symbols[0]) == listed[0]
     chosen = {"filter": {"whereClause": f"symbol = '{symbols[1]}'"}}
     answer = client.post("/v1/refdata/instruments/search", json=chosen).json()
-    assert [found["symbol"] for found in answer["instruments"]] == [symbols[1]]
+    assert [outcome["symbol"] for outcome in answer["instruments"]] == [symbols[1]]
     assert client.get("/v1/refdata/instruments/no-such").status == 404
 
 
@@ -168,15 +168,15 @@ def test_an_order_entered_over_either_door_is_seen_through_both(world: Desk) -> 
     by_rest = world.place(instrument, "buy", 40, 3, clordId="by-rest")
     request = rpc_order(instrument, 41, 2, clord_id="by-rpc")
     by_rpc = world.rpc_trader().call("OrderEntryAPI.InsertOrder", request).order_id
-    found = world.open_orders()
-    assert [(row["id"], row["clordId"], row["orderQty"]) for row in found] == [
+    result = world.open_orders()
+    assert [(row["id"], row["clordId"], row["orderQty"]) for row in result] == [
         (by_rest, "by-rest", str(3 * instrument.qty_scale)),
         (by_rpc, "by-rpc", str(2 * instrument.qty_scale)),
     ]
-    assert found[0]["fractionalQuantityScale"] == str(instrument.qty_scale)
+    assert result[0]["fractionalQuantityScale"] == str(instrument.qty_scale)
     asked = wire.GetOpenOrdersRequest(symbols=[instrument.symbol])
     orders = world.rpc_trader().call("OrderEntryAPI.GetOpenOrders", asked).orders
-    assert [one.id for one in orders] == [by_rest, by_rpc]
+    assert [order.id for order in orders] == [by_rest, by_rpc]
 
 
 @pytest.mark.spec("S7.1-3", "S7.1-4")
@@ -204,9 +204,9 @@ def test_orders_and_executions_are_found_by_search_and_by_id(world: Desk) -> Non
     instrument = world.quiet()
     order_id = trade(world, instrument)
     mine = world.trader()
-    found = mine.post("/v1/report/orders/search", json={"symbol": instrument.symbol}).json()
-    assert [one["id"] for one in found["order"]] == [order_id] and "nextPageToken" not in found
-    assert world.reported(order_id) == found["order"][0]
+    result = mine.post("/v1/report/orders/search", json={"symbol": instrument.symbol}).json()
+    assert [item["id"] for item in result["order"]] == [order_id] and "nextPageToken" not in result
+    assert world.reported(order_id) == result["order"][0]
     executions = mine.post("/v1/report/executions/search", json={"orderId": order_id}).json()
     new, fill = executions["executions"]
     assert (new["type"], fill["type"]) == ("EXECUTION_TYPE_NEW", "EXECUTION_TYPE_FILL")
@@ -264,8 +264,8 @@ def test_incentives_are_the_retail_apis_seen_from_this_host(world: Desk) -> None
     assert mine["programs"] == retail["programs"]
     assert mine["programs"][0]["timePeriods"][0]["programId"]
     request = wire.GetIncentivesRequest(page_size=5)
-    found = world.rpc_trader().call("IncentivesAPI.GetIncentives", request)
-    slugs = [program.market_slug for program in found.programs]
+    result = world.rpc_trader().call("IncentivesAPI.GetIncentives", request)
+    slugs = [program.market_slug for program in result.programs]
     assert slugs == [program["marketSlug"] for program in mine["programs"]]
     assert world.trader().get(f"{path}/earnings").json() == {"rewards": []}
     assert world.exchange(world.poor_firm).get(f"{path}/earnings").status == 403
@@ -300,10 +300,10 @@ def test_sports_and_teams_agree_with_the_gateway(world: Desk) -> None:
     ).json()["teams"]
     assert len(teams) == 3 and teams == sorted(teams, key=lambda team: team["name"])
     ref = teams[0]["providerRefs"][0]
-    found = client.get(
+    result = client.get(
         "/v1/refdata/sports/teams/provider", params={"teamIds": ref["providerTeamId"]}
     ).json()["teams"]
-    assert found[ref["providerTeamId"]]["name"] == teams[0]["name"]
+    assert result[ref["providerTeamId"]]["name"] == teams[0]["name"]
     assert client.get("/v1/refdata/sports/teams", params={"orderBy": "nonsense"}).status == 400
 
 
@@ -312,8 +312,8 @@ def test_referral_codes_are_made_listed_counted_checked_and_survive_a_rewind(wor
     path = "/v1/kyc/referral-codes"
     for code, category in (("ADA-1", "friends"), ("ADA-2", None), ("BOB-1", "friends")):
         body = {"user_id": code[:3], "referral_code": code}
-        made = client.post(path, json=body | ({"category": category} if category else {}))
-        assert (made.status, made.json()) == (200, {})
+        created = client.post(path, json=body | ({"category": category} if category else {}))
+        assert (created.status, created.json()) == (200, {})
     assert client.post(path, json={"user_id": "x", "referral_code": "ADA-1"}).status == 409
     blank = client.post(path, json={"user_id": " ", "referral_code": "NEW"})
     assert "user_id" in blank.json()["message"]

@@ -48,10 +48,10 @@ class Model:
         self.numbered = 0
 
     def copy(self) -> Model:
-        made = Model(dict(self.balances), self.others, self.step, self.now)
-        made.rows = {name: dict(row) for name, row in self.rows.items()}
-        made.due, made.numbered = list(self.due), self.numbered
-        return made
+        model = Model(dict(self.balances), self.others, self.step, self.now)
+        model.rows = {name: dict(row) for name, row in self.rows.items()}
+        model.due, model.numbered = list(self.due), self.numbered
+        return model
 
     # ---- what is refused
 
@@ -147,7 +147,7 @@ class Model:
 
     def wait(self, span: int) -> None:
         until = self.now + span
-        while due := sorted(one for one in self.due if one[0] <= until):
+        while due := sorted(item for item in self.due if item[0] <= until):
             self.due.remove(due[0])
             self.now, _, name = due[0]
             row = self.rows[name]
@@ -200,8 +200,8 @@ class Both:
         """Leave room for little more money, so that what is in transit counts."""
         held = sum(self.model.balances.values()) + self.model.others
         account, amount = self.accounts[0], MOST - held - self.rng.choice((10, 30, 110, 111, 220))
-        made = self.control("account.fund", account, {"amount": str(amount)}, "")
-        self.model.begin(made["transaction"], account, amount, "", "")
+        created = self.control("account.fund", account, {"amount": str(amount)}, "")
+        self.model.begin(created["transaction"], account, amount, "", "")
 
     def control(self, action: str, subject: str, body: dict[str, object], expected: str) -> Any:
         """The answer of the control plane, or None after a refusal as expected."""
@@ -225,14 +225,14 @@ class Both:
         if source:
             body |= {"source": source, "script": script}
         expected = self.model.refuses(account, Decimal(text), source)
-        made = self.control("account.fund", account, body, expected)
-        if made is not None:
-            name = made["transaction"]
+        created = self.control("account.fund", account, body, expected)
+        if created is not None:
+            name = created["transaction"]
             self.model.begin(name, account, Decimal(text), source, script)
-            assert made["balance"] == f"{self.model.balances[account]:.2f}"
+            assert created["balance"] == f"{self.model.balances[account]:.2f}"
 
     def decide(self) -> None:
-        name, state = self.one(), self.rng.choice(("COMPLETED", "CANCELLED"))
+        name, state = self.single(), self.rng.choice(("COMPLETED", "CANCELLED"))
         if not name:
             return
         was = self.model.rows[name]["state"]
@@ -241,7 +241,7 @@ class Both:
             self.model.decide(name, state)
 
     def refund(self) -> None:
-        name = self.one()
+        name = self.single()
         if not name:
             return
         rows = self.model.rows
@@ -260,7 +260,7 @@ class Both:
             self.model.refund(name, new, Decimal(text) if text else None)
         assert row["refunded"] <= row["amount"]
 
-    def one(self) -> str:
+    def single(self) -> str:
         """A transaction, the latest ones most of the time."""
         names = list(self.model.rows)
         return self.rng.choice(names[-4:] * 3 + names) if names else ""
@@ -281,20 +281,20 @@ class Both:
 
     def check(self) -> None:
         """Balances, and every transaction of both accounts, ordered by their last changes."""
-        found = firm(self.world.simulation, 1)
+        result = firm(self.world.simulation, 1)
         ledger = self.world.simulation.exchange.trading.ledger
-        for user in found.users:
+        for user in result.users:
             assert (
                 Decimal(ledger.balance(user.account)) / 10**8 == self.model.balances[user.account]
             )
-            client = self.world.exchange(found, user.name)
+            client = self.world.exchange(result, user.name)
             rows = client.get("/v1/funding/transactions", params={"pageSize": 1000}).json()
             rows = [row for row in rows["transactions"] if row["transactionId"] in self.model.rows]
-            shown = {row["transactionId"]: row for row in rows}
+            displayed = {row["transactionId"]: row for row in rows}
             mine = {n: r for n, r in self.model.rows.items() if r["account"] == user.account}
-            assert set(shown) == set(mine)
+            assert set(displayed) == set(mine)
             for name, row in mine.items():
-                assert summary(shown[name]) == expected(row), name
+                assert summary(displayed[name]) == expected(row), name
             times = [parse_instant(row["transactTime"]) for row in rows]
             assert times == sorted(times)
 
@@ -345,10 +345,10 @@ def expected(row: dict[str, Any]) -> dict[str, Any]:
 def test_money_through_sources_fares_as_in_the_model(seed: int) -> None:
     both = Both(Random(seed))
     for number in range(45):
-        what = both.rng.choice(
+        kind = both.rng.choice(
             ("fund", "fund", "fund", "wait", "wait", "decide", "refund", "travel")
         )
-        getattr(both, what)()
+        getattr(both, kind)()
         if number % 9 == 8:
             both.check()
 
@@ -359,8 +359,8 @@ def test_a_withdrawal_comes_back_only_while_the_exchange_has_room_for_it() -> No
 
     def fund(amount: Decimal | str, **how: str) -> str:
         body = {"amount": str(amount), **how}
-        made = operate(world, "account.fund", account, **body).value
-        return str(made["transaction"])
+        created = operate(world, "account.fund", account, **body).value
+        return str(created["transaction"])
 
     paid = fund("-10", source="open")
     world.advance("5m")

@@ -16,7 +16,7 @@ SYMBOLS = [
 ]
 
 
-def found(world: Desk, **asked: object) -> list[str]:
+def hits(world: Desk, **asked: object) -> list[str]:
     """Symbols of every page."""
     symbols, token = [], ""
     while True:
@@ -39,27 +39,27 @@ def test_the_metadata_of_an_instrument_finds_it(world: Desk, symbol: str) -> Non
         .post("/v1/refdata/instruments", json={"symbols": [symbol]})
         .json()["instruments"][0]
     )
-    everything = len(found(world))
+    everything = len(hits(world))
     for name, key in (
         ("eventSeries", "event_series"),
         ("eventCategory", "event_category"),
         ("clearingSym", "clearing_sym"),
         ("productId", "product_id"),
     ):
-        by_filter = found(world, **{name: row["metadata"][key]})
+        by_filter = hits(world, **{name: row["metadata"][key]})
         assert symbol in by_filter and len(by_filter) < everything, (name, row["metadata"][key])
         if key != "product_id":
             assert (
-                found(world, filter={"whereClause": f"{key} = '{row['metadata'][key]}'"})
+                hits(world, filter={"whereClause": f"{key} = '{row['metadata'][key]}'"})
                 == by_filter
             )
-    assert found(world, eventSeries="no-such-series") == []
+    assert hits(world, eventSeries="no-such-series") == []
 
 
 @pytest.mark.spec("S4.3-13")
 def test_the_game_of_an_event_finds_its_instruments(world: Desk) -> None:
     event = world.gateway.get("/v1/events/slug/nfl-dal-phi-2026-09-10").json()["event"]
-    assert sorted(found(world, gameId=event["gameId"])) == sorted(
+    assert sorted(hits(world, gameId=event["gameId"])) == sorted(
         market["slug"] for market in event["markets"]
     )
 
@@ -89,6 +89,6 @@ def test_some_columns_fail_as_documented_until_the_quirk_is_off(world: Desk, col
             {"code": 13, "message": "internal error", "details": []},
         )
     world.quirk("instrument_columns_fail", "never")
-    found = world.trader().post("/v1/refdata/instruments", json=clause).json()["instruments"]
-    assert symbol in [one["symbol"] for one in found]
-    assert {one["metadata"][column] for one in found} == {row["metadata"][column]}
+    instruments = world.trader().post("/v1/refdata/instruments", json=clause).json()["instruments"]
+    assert symbol in [item["symbol"] for item in instruments]
+    assert {item["metadata"][column] for item in instruments} == {row["metadata"][column]}

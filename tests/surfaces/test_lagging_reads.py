@@ -29,50 +29,50 @@ def open_orders(client: Http, markets: list[str]) -> list[Any]:
     return [tuple(str(row[key]) for key in ORDER) for row in rows]
 
 
-def shown(client: Http, slugs: list[str], placed: list[str]) -> dict[str, Any]:
+def view(client: Http, slugs: list[str], placed: list[str]) -> dict[str, Any]:
     """What reads show of the moment."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for of in ([], slugs[:1]):
-        found[f"open {of}"] = open_orders(client, of)
+        result[f"open {of}"] = open_orders(client, of)
     for order_id in placed:
         answer = client.get(f"/v1/order/{order_id}")
         if answer.status == 200:
-            found[order_id] = [str(answer.json()["order"][key]) for key in ORDER]
+            result[order_id] = [str(answer.json()["order"][key]) for key in ORDER]
     held = client.get("/v1/portfolio/positions").json()["positions"]
     for slug, row in held.items():
-        found[slug] = [str(row[key]) for key in POSITION]
-    return found
+        result[slug] = [str(row[key]) for key in POSITION]
+    return result
 
 
-def act(luck: Random, client: Http, markets: list[Instrument]) -> str:
+def act(rng: Random, client: Http, markets: list[Instrument]) -> str:
     """Place an order, or cancel an open one; the id of a new order."""
     working = open_orders(client, [])
-    if working and luck.random() < 0.3:
-        client.post(f"/v1/order/{luck.choice(working)[0]}/cancel", json={})
+    if working and rng.random() < 0.3:
+        client.post(f"/v1/order/{rng.choice(working)[0]}/cancel", json={})
         return ""
-    intent = luck.choice(("BUY_LONG", "BUY_SHORT", "SELL_LONG", "SELL_SHORT"))
-    body = retail_order(luck.choice(markets), intent, luck.randint(48, 52), luck.randint(1, 3))
+    intent = rng.choice(("BUY_LONG", "BUY_SHORT", "SELL_LONG", "SELL_SHORT"))
+    body = retail_order(rng.choice(markets), intent, rng.randint(48, 52), rng.randint(1, 3))
     answer = client.post("/v1/orders", json=body)
     return str(answer.json()["id"]) if answer.status == 200 else ""
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_a_read_that_trails_shows_what_was_shown_that_long_ago(seed: int) -> None:
-    world, luck = begin(more=MARKETS, limits=False), Random(seed)
+    world, rng = begin(more=MARKETS, limits=False), Random(seed)
     sim = world.simulation
     sim.control("preset.set", "", {"name": "ideal"})
     slugs = ["a", "b"]
     markets = [sim.exchange.instruments.require(slug) for slug in slugs]
-    clients = [world.retail(found) for found in two_accounts(world)]
+    clients = [world.retail(two_account) for two_account in two_accounts(world)]
     placed: list[list[str]] = [[], []]
     past = []
     for _ in range(STEPS):
         world.advance(f"{STEP_MS}ms")
-        for _ in range(luck.randint(0, 3)):
-            who = luck.randrange(2)
-            if made := act(luck, clients[who], markets):
-                placed[who].append(made)
-        past.append([shown(clients[who], slugs, placed[who]) for who in (0, 1)])
+        for _ in range(rng.randint(0, 3)):
+            caller = rng.randrange(2)
+            if created := act(rng, clients[caller], markets):
+                placed[caller].append(created)
+        past.append([view(clients[party], slugs, placed[party]) for party in (0, 1)])
     assert sum(len(of) for of in placed) > STEPS // 2
     now = sim.now
     world.advance("1ms")
@@ -82,8 +82,8 @@ def test_a_read_that_trails_shows_what_was_shown_that_long_ago(seed: int) -> Non
                 continue
             lag = (sim.now - now) // NS_PER_MS + ago * STEP_MS - more
             sim.control("assumption.set", "retail.read_lag", {"value": f"{lag}ms"})
-            seen = [shown(clients[who], slugs, placed[who]) for who in (0, 1)]
-            assert seen == were, (seed, ago, more)
+            observed = [view(clients[party], slugs, placed[party]) for party in (0, 1)]
+            assert observed == were, (seed, ago, more)
 
 
 def two_accounts(world: Desk) -> list[Any]:

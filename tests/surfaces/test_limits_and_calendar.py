@@ -70,10 +70,12 @@ world:
   api_keys: [{key_id: stray-key, account: firms/retail/accounts/5c1e90d2, environment: development}]
 """
     world = begin(text)
-    stray = next(found for found in world.core.firms.all() if found.client_id == "stray")
+    stray = next(firm for firm in world.core.firms.all() if firm.client_id == "stray")
     refused = world.token(stray)
     assert (refused.status, refused.json()["error"]) == (401, "invalid_client")
-    stray_key = next(found for found in world.core.firms.api_keys() if found.key_id == "stray-key")
+    stray_key = next(
+        api_key for api_key in world.core.firms.api_keys() if api_key.key_id == "stray-key"
+    )
     assert world.retail(stray_key).get("/v1/orders/open").status == 401
 
 
@@ -113,7 +115,7 @@ world:
     client = world.retail(world.core.firms.api_keys()[0])
     assert {client.get("/v1/orders/open").status for _ in range(60)} == {200}
     keys = world.core.firms.api_keys()
-    generous = next(found for found in keys if found.key_id == "generous-key")
+    generous = next(result for result in keys if result.key_id == "generous-key")
     assert until_refused(lambda: world.retail(generous).get("/v1/incentives"), 12)[0] == 8
     assert until_refused(lambda: client.get("/v1/incentives"), 12)[0] == 5
     other = world.exchange(world.other_firm, world.other_firm.users[0].name)
@@ -208,24 +210,24 @@ def test_from_the_window_of_the_sixteenth_of_july_old_executions_are_empty_and_t
     placed = world.place(instrument, "buy", 40, 5)
     world.place(instrument, "sell", 40, 5, user=1)
 
-    def found() -> tuple[int, ...]:
+    def hits() -> tuple[int, ...]:
         records = ("executions", "orders", "trades")
-        rows = [world.search(what, symbol=instrument.symbol) for what in records]
+        rows = [world.search(record, symbol=instrument.symbol) for record in records]
         world.advance("1m")
         return tuple(map(len, rows))
 
-    executions, orders, trades = found()
+    executions, orders, trades = hits()
     assert executions >= 2 and orders == 1 and trades == 1
     exec_id = world.search("executions", symbol=instrument.symbol)[0]["id"]
     world.advance_to("2026-07-16T01:00:00-04:00")
-    assert found() == (executions, 1, 1)
+    assert hits() == (executions, 1, 1)
     world.advance_to("2026-07-16T06:00:01-04:00")
-    assert found() == (0, 1, 1)
+    assert hits() == (0, 1, 1)
     assert world.trader().get(f"/v1/report/executions/{exec_id}").status == 404
     assert world.trader().get(f"/v1/report/orders/{placed}").status == 200
     assert instrument.symbol in [row["symbol"] for row in world.positions()]
     world.advance_to("2026-10-15T06:00:01-04:00")
-    assert found() == (0, 0, 1)
+    assert hits() == (0, 0, 1)
 
 
 # ---- versions and the changelog
@@ -291,11 +293,11 @@ def test_what_a_release_announces_is_what_the_interface_does() -> None:
     for number, before, after in ((64, 0.05, 0.06), (80, 0.06, 0.0695)):
         start = parse_instant(f"{effective[number]}T00:00:00-04:00")
         for moment, coefficient in ((start - minutes(1), before), (start, after)):
-            shown = (
+            markets = (
                 begin(start=format_instant(moment))
                 .gateway.get("/v1/markets", params={"limit": 1})
                 .json()["markets"]
             )
-            assert [market["feeCoefficient"] for market in shown] == [coefficient]
+            assert [market["feeCoefficient"] for market in markets] == [coefficient]
     world = begin(start=f"{effective[32]}T12:00:00-04:00")
     assert world.rpc_partner.call("HealthAPI.HealthCheck", wire.HealthCheckRequest())

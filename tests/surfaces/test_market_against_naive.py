@@ -82,7 +82,7 @@ class Both:
         self.data = self.world.rpc(firm(self.world.simulation)).stream(
             "MarketDataSubscriptionAPI.CreateMarketDataSubscription", request
         )
-        self.seen = self.data.take()[-1].update
+        self.observed = self.data.take()[-1].update
 
     def do(self, step: Place | Cancel | Replace) -> None:
         if isinstance(step, Place):
@@ -116,33 +116,34 @@ class Both:
     def compare(self) -> None:
         reports = [
             Report(
-                wire.ExecutionType(found.type).name.removeprefix("EXECUTION_TYPE_"),
-                self.ids.index(found.order.id),
-                found.last_shares // self.scale,
-                found.last_px,
-                found.aggressor,
+                wire.ExecutionType(execution.type).name.removeprefix("EXECUTION_TYPE_"),
+                self.ids.index(execution.order.id),
+                execution.last_shares // self.scale,
+                execution.last_px,
+                execution.aggressor,
             )
             for message in self.copy.take()
-            for found in message.executions
+            for execution in message.executions
         ]
         expected, self.naive.reports = self.naive.reports, []
         assert reports == expected
         self.trades += [report for report in expected if report.qty and report.aggressor]
-        self.seen = (
-            [frame.update for frame in self.data.take() if frame.update is not None] or [self.seen]
+        self.observed = (
+            [frame.update for frame in self.data.take() if frame.update is not None]
+            or [self.observed]
         )[-1]
-        for levels, buying in ((self.seen.bids, True), (self.seen.offers, False)):
+        for levels, buying in ((self.observed.bids, True), (self.observed.offers, False)):
             assert [(level.px, level.qty // self.scale) for level in levels] == [
                 row[:2] for row in self.naive.depth(buying=buying)
             ]
-        self.statistics(self.seen.stats)
+        self.statistics(self.observed.stats)
 
     def statistics(self, stats: Any) -> None:
         """Statistics of the stream and of the report, from the oracle's trades."""
         prices = [trade.price for trade in self.trades]
         qtys = [trade.qty for trade in self.trades]
-        told = (stats.open_px, stats.high_px, stats.low_px, stats.last_trade_px)
-        assert told == (
+        reported = (stats.open_px, stats.high_px, stats.low_px, stats.last_trade_px)
+        assert reported == (
             (prices[0], max(prices), min(prices), prices[-1]) if prices else (None,) * 4
         )
         assert stats.shares_traded == sum(qtys) * self.scale
@@ -174,7 +175,7 @@ class Both:
             for row in trader(self.world, user).get("/v1/trading/orders/open").json()["orders"]
         }
         assert {
-            self.ids[found.number]: found.leaves * self.scale for found in self.naive.resting
+            self.ids[result.number]: result.leaves * self.scale for result in self.naive.resting
         } == working
 
 

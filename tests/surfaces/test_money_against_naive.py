@@ -286,18 +286,18 @@ class Both:
             if tick is None
             else min(max(tick * price // 100 // step * step, step), price - step)
         )
-        wanted = replace(order, price=asked, leaves=max(1, order.leaves + qty))
+        expected = replace(order, price=asked, leaves=max(1, order.leaves + qty))
         answer = self.clients[order.user].post(
             "/v1/trading/orders/replace",
-            json={**body, "price": str(asked), "orderQty": str(order.cum + wanted.leaves)},
+            json={**body, "price": str(asked), "orderQty": str(order.cum + expected.leaves)},
         )
-        keeps = asked == order.price and wanted.leaves <= order.leaves
+        keeps = asked == order.price and expected.leaves <= order.leaves
         order.open = False
-        fine = keeps or self.naive.affords(wanted)
+        fine = keeps or self.naive.affords(expected)
         order.open = True
         assert fine is (answer.status == 200), answer
         if fine:
-            order.price, order.leaves = asked, wanted.leaves
+            order.price, order.leaves = asked, expected.leaves
             if not keeps:
                 self.naive.clock += 1
                 order.time, order.open = self.naive.clock, False
@@ -314,27 +314,27 @@ class Both:
     def compare(self) -> None:
         for user, client in self.clients.items():
             account = f"firms/naive/accounts/{user}"
-            shown = client.post(
+            displayed = client.post(
                 "/v1/positions/balance", json={"name": account, "currency": "USD"}
             ).json()
-            wanted = {
+            expected = {
                 "balance": self.naive.cash[user],
                 "marginRequirement": self.naive.margin(user),
                 "buyingPower": self.naive.power(user),
             }
-            wanted["openOrders"] = max(self.naive.reserved(user, symbol) for symbol in MARKETS)
-            assert {name: Fraction(shown[name]) for name in wanted} == wanted
+            expected["openOrders"] = max(self.naive.reserved(user, symbol) for symbol in MARKETS)
+            assert {name: Fraction(displayed[name]) for name in expected} == expected
             rows = {
                 row["symbol"]: row
                 for row in client.get("/v1/positions", params={"name": account}).json()["positions"]
             }
             for symbol in MARKETS:
-                seen = (
+                observed = (
                     Held(*(int(rows[symbol][name]) for name in ("netPosition", "cost", "realized")))
                     if symbol in rows
                     else Held()
                 )
-                assert seen == self.naive.held[user, symbol]
+                assert observed == self.naive.held[user, symbol]
             working = {
                 row["id"]: int(row["leavesQty"])
                 for row in client.get("/v1/trading/orders/open").json()["orders"]
@@ -357,8 +357,8 @@ class Both:
             for row in client.get("/v1/positions/ledger", params=asked).json()["entries"]:
                 held = moved[row["symbol"]]
                 held.net, held.cost, held.realized = (
-                    one + int(row[name])
-                    for one, name in (
+                    item + int(row[name])
+                    for item, name in (
                         (held.net, "quantityChange"),
                         (held.cost, "costChange"),
                         (held.realized, "realizedChange"),
@@ -370,35 +370,35 @@ class Both:
 TIFS = ("GOOD_TILL_CANCEL", "GOOD_TILL_CANCEL", "DAY", "IMMEDIATE_OR_CANCEL", "FILL_OR_KILL")
 
 
-def act(both: Both, luck: Random) -> None:
+def act(both: Both, rng: Random) -> None:
     """Return an order, or a change of one, with sizes and prices that interact."""
-    price = luck.randint(48, 52) if luck.random() < 0.9 else luck.randint(1, 99)
-    if luck.random() < 0.75:
-        symbol = luck.choice(sorted(MARKETS))
+    price = rng.randint(48, 52) if rng.random() < 0.9 else rng.randint(1, 99)
+    if rng.random() < 0.75:
+        symbol = rng.choice(sorted(MARKETS))
         qty = max(
             1,
             int(
-                luck.choice((1, 3, 5, 8, 20))
+                rng.choice((1, 3, 5, 8, 20))
                 * MARKETS[symbol][1]
-                * luck.choice((1, 1, Fraction(1, 3), Fraction(7, 10)))
+                * rng.choice((1, 1, Fraction(1, 3), Fraction(7, 10)))
             ),
         )
-        both.place(luck.choice(USERS), symbol, luck.random() < 0.5, price, qty, luck.choice(TIFS))
+        both.place(rng.choice(USERS), symbol, rng.random() < 0.5, price, qty, rng.choice(TIFS))
     else:
-        both.change(luck.randrange(20), luck.choice((None, price)), luck.choice((0, -5, 10, 400)))
+        both.change(rng.randrange(20), rng.choice((None, price)), rng.choice((0, -5, 10, 400)))
 
 
 @pytest.mark.spec("S4.3-14", "S4.3-17", "S4.3-18")
 @pytest.mark.parametrize("seed", range(8))
 def test_money_is_what_an_obviously_correct_bookkeeper_says(seed: int) -> None:
     """P2-P5, P9, P11, P12, P20-P23, M31."""
-    luck = Random(seed)
-    both = Both(luck.choice((10, 15, 25)))
+    random = Random(seed)
+    both = Both(random.choice((10, 15, 25)))
     for _ in range(60):
-        act(both, luck)
+        act(both, random)
         both.compare()
     assert sum(order.charged > 0 for order in both.naive.orders) > 5
     for symbol in MARKETS:
-        both.settle(symbol, luck.choice(("0", "1", "0.5", "0.37")))
+        both.settle(symbol, random.choice(("0", "1", "0.5", "0.37")))
         both.compare()
     both.compare_ledgers()

@@ -42,8 +42,8 @@ def test_without_a_key_every_retail_path_is_401_in_plain_text(world: Desk) -> No
 @pytest.mark.spec("S8-1")
 @pytest.mark.observed("retail.key_first")
 def test_unsigned_retail_calls_count_against_their_address(world: Desk) -> None:
-    seen = [unsigned(world, "/v1/account/balances")[0] for _ in range(22)]
-    assert seen == [401] * 20 + [429] * 2
+    unsigneds = [unsigned(world, "/v1/account/balances")[0] for _ in range(22)]
+    assert unsigneds == [401] * 20 + [429] * 2
     assert unsigned(world, "/v1/health")[0] == 429
     assert world.customer().get("/v1/account/balances").status == 200
 
@@ -105,8 +105,8 @@ def test_a_subscription_without_slugs_follows_every_market(world: Desk, debounce
     assert len(first) > 10
     slugs = [world.quiet().symbol, sorted(first)[0]]
     for slug in slugs:
-        for who, side in (("maker", "sell"), ("taker", "buy")):
-            world.place_as(who, slug, side, "0.99")
+        for caller, side in (("maker", "sell"), ("taker", "buy")):
+            world.place_as(caller, slug, side, "0.99")
     world.advance("1s")
     followed = {frame["marketData"]["marketSlug"] for frame in everything.take()}
     assert set(slugs) <= followed
@@ -121,8 +121,8 @@ def test_a_subscription_without_slugs_begins_with_the_same_markets_whoever_read_
     sim, books = world.simulation, world.trading.books
     traded = world.quiet().symbol
     read = next(row.symbol for row in world.in_state() if books.touched(row.symbol) is None)
-    for who, side in (("maker", "sell"), ("taker", "buy")):
-        world.place_as(who, traded, side, "0.99")
+    for caller, side in (("maker", "sell"), ("taker", "buy")):
+        world.place_as(caller, traded, side, "0.99")
     sim.snapshot("traded")
 
     def begun() -> set[str]:
@@ -210,17 +210,17 @@ def test_published_limits_are_counted_where_they_are_off_and_enforced_in_presets
     """Twelve books a minute: a polling client learns of it before its first day elsewhere."""
     sim = world.simulation
     world.preset(preset)
-    for fault in [one["id"] for one in views.view(sim.engine, "faults")["faults"]]:
+    for fault in [item["id"] for item in views.view(sim.engine, "faults")["faults"]]:
         sim.control("fault.remove", fault, {})
     atlas, path = world.partner, f"/v1/orderbook/{world.quiet().symbol}"
     statuses = [atlas.get(path).status for _ in range(14)]
     rows = sim.requests(operation="GetOrderBook")
-    told = [row["over_limit"] for row in rows]
+    over_limits = [row["over_limit"] for row in rows]
     (usage,) = (row for row in views.view(sim.engine, "limits")["limits"] if row["limit"] == "book")
     if preset == "realistic":
-        assert statuses == [200] * 12 + [429] * 2 and told == [[]] * 14
+        assert statuses == [200] * 12 + [429] * 2 and over_limits == [[]] * 14
         return
-    assert statuses == [200] * 14 and told == [[]] * 12 + [["book"]] * 2
+    assert statuses == [200] * 14 and over_limits == [[]] * 12 + [["book"]] * 2
     assert (usage["used"], usage["allowed"], usage["would_refuse"]) == (12, 12, 2)
     world.advance("5s")
     assert sim.requests(operation="GetOrderBook")[-1]["over_limit"] == ["book"]

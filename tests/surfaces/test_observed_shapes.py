@@ -261,9 +261,9 @@ class Traded:
         body = retail_order(self.world.instrument(self.slug), intent, 0, quantity, **terms)
         return list(client.post("/v1/orders", json=body).json()["executions"])
 
-    def data(self, what: str) -> Any:
+    def data(self, kind: str) -> Any:
         """Market data of the market on REST."""
-        return self.taker.get(f"/v1/markets/{self.slug}/{what}").json()["marketData"]
+        return self.taker.get(f"/v1/markets/{self.slug}/{kind}").json()["marketData"]
 
     def position(self, client: Http) -> Any:
         """The position of a client in the market."""
@@ -275,9 +275,9 @@ class Traded:
         answer = (client or self.taker).get("/v1/portfolio/activities", params=params).json()
         return [list(activity.values())[1] for activity in answer["activities"]]
 
-    def check(self, found: Any, shape: Any) -> None:
+    def check(self, result: Any, shape: Any) -> None:
         """Hold a value against its shape, with what the reading adds to market data."""
-        assert list(misfits(found, shape)) == []
+        assert list(misfits(result, shape)) == []
 
     def with_sample(self, shape: dict[str, Any], sample: Any) -> dict[str, Any]:
         """Market data carry the last price sample in the reading `observed` only."""
@@ -424,18 +424,18 @@ def amount(value: Any) -> float:
 @pytest.mark.observed("positions.cash_value")
 def test_a_dashboard_shows_the_profit_of_every_position(reading: str) -> None:
     """Value of the holding less what it cost: a loss of the fees alone at an unchanged price."""
-    made = Traded(reading)
-    for client, fee in ((made.taker, 0.0542), (made.maker, -0.0113)):
-        held = made.position(client)
+    traded = Traded(reading)
+    for client, fee in ((traded.taker, 0.0542), (traded.maker, -0.0113)):
+        held = traded.position(client)
         assert amount(held["cost"]) == pytest.approx(amount(held["baseCost"]) + fee, abs=1e-9)
-    held = made.position(made.taker)
+    held = traded.position(traded.taker)
     assert held["cashValue"]["value"] == "0.5700"  # 19 at the middle of 0.02 and 0.05, cut
     profit = {
-        made.position(client)["positionId"].split(":")[1]: amount(
-            made.position(client)["cashValue"]
+        traded.position(client)["positionId"].split(":")[1]: amount(
+            traded.position(client)["cashValue"]
         )
-        - amount(made.position(client)["cost"])
-        for client in (made.taker, made.maker)
+        - amount(traded.position(client)["cost"])
+        for client in (traded.taker, traded.maker)
     }
     assert profit == {
         "LONG": pytest.approx(0.57 - 0.95 - 0.0542),
@@ -446,12 +446,12 @@ def test_a_dashboard_shows_the_profit_of_every_position(reading: str) -> None:
 @pytest.mark.parametrize("reading", READINGS)
 def test_a_trade_history_knows_who_bought_and_who_sold(reading: str) -> None:
     """The side of a trade is that of the own order: the aggressor's, or the passive one."""
-    made = Traded(reading)
+    traded = Traded(reading)
     for client, intent, side in (
-        (made.taker, "ORDER_INTENT_BUY_LONG", "ORDER_SIDE_BUY"),
-        (made.maker, "ORDER_INTENT_BUY_SHORT", "ORDER_SIDE_SELL"),
+        (traded.taker, "ORDER_INTENT_BUY_LONG", "ORDER_SIDE_BUY"),
+        (traded.maker, "ORDER_INTENT_BUY_SHORT", "ORDER_SIDE_SELL"),
     ):
-        (trade,) = made.activities("TRADE", client)
+        (trade,) = traded.activities("TRADE", client)
         own = trade["aggressor" if trade["isAggressor"] else "passive"]
         execution = trade[f"{'aggressor' if trade['isAggressor'] else 'passive'}Execution"]
         assert (own["side"], own["intent"]) == (side, intent)
@@ -463,15 +463,15 @@ def test_a_trade_history_knows_who_bought_and_who_sold(reading: str) -> None:
 @pytest.mark.observed("market_data.current_price")
 def test_a_market_maker_quotes_around_the_price_that_it_reads(reading: str) -> None:
     """Quotes a cent below and above the current price are not inverted, nor cross the book."""
-    made = Traded(reading)
-    best = made.data("bbo")
+    traded = Traded(reading)
+    best = traded.data("bbo")
     assert amount(best["bestBid"]) < amount(best["currentPx"]) < amount(best["bestAsk"])
     assert amount(best["longQuote"]) + amount(best["shortQuote"]) == pytest.approx(1.03)
     current = amount(best["currentPx"])
     for intent, price in (("BUY_LONG", current), ("BUY_SHORT", current + 0.01)):
-        (execution,) = made.order(made.maker, intent, f"{price:.2f}", 1)
+        (execution,) = traded.order(traded.maker, intent, f"{price:.2f}", 1)
         assert execution["type"] == "EXECUTION_TYPE_NEW"
-    quoted = made.data("bbo")
+    quoted = traded.data("bbo")
     assert amount(quoted["bestBid"]) == pytest.approx(current)
     assert amount(quoted["bestAsk"]) == pytest.approx(current + 0.01)
 
@@ -481,56 +481,58 @@ def test_a_market_maker_quotes_around_the_price_that_it_reads(reading: str) -> N
 
 @pytest.mark.observed("market_data.halted_book")
 def test_a_halted_market_can_show_an_empty_book() -> None:
-    made = Traded("observed")
-    made.world.absorb(made.sim.control("instrument.state", made.slug, {"state": "HALTED"}))
-    assert made.data("book")["bids"] and made.data("book")["offers"]
-    made.sim.control("assumption.set", "market_data.halted_book", {"value": "empty"})
-    book, best = made.data("book"), made.data("bbo")
+    traded = Traded("observed")
+    traded.world.absorb(traded.sim.control("instrument.state", traded.slug, {"state": "HALTED"}))
+    assert traded.data("book")["bids"] and traded.data("book")["offers"]
+    traded.sim.control("assumption.set", "market_data.halted_book", {"value": "empty"})
+    book, best = traded.data("book"), traded.data("bbo")
     assert (book["bids"], book["offers"], best["bestBid"], best["askDepth"]) == ([], [], None, 0)
 
 
 @pytest.mark.observed("orders.preview", "orders.preview_market")
 def test_a_preview_of_a_market_order_needs_cash_unless_switched() -> None:
-    made = Traded("documented")
+    traded = Traded("documented")
     body = {
-        "marketSlug": made.slug,
+        "marketSlug": traded.slug,
         "intent": "ORDER_INTENT_BUY_LONG",
         "type": "ORDER_TYPE_MARKET",
         "quantity": 1,
     }
 
     def preview() -> Any:
-        return made.taker.post("/v1/order/preview", json={"request": body})
+        return traded.taker.post("/v1/order/preview", json={"request": body})
 
     assert preview().status == 400
     assert preview().json()["message"] == "cash_order_qty is required for market order"
-    made.sim.control("assumption.set", "retail.preview_market", {"value": "any"})
+    traded.sim.control("assumption.set", "retail.preview_market", {"value": "any"})
     order = preview().json()["order"]
     assert (order["state"], order["lastTransactTime"]) == ("ORDER_STATE_PENDING_NEW", None)
 
 
 @pytest.mark.spec("S7.1-5", "S7.2-8")
-@pytest.mark.parametrize("told", ["working", "told"])
-def test_a_refused_change_of_a_filled_order_is_told_by_its_answer_alone(told: str) -> None:
-    made = Traded("documented")
-    made.sim.control("assumption.set", "retail.change_rejects", {"value": told})
-    filled = made.filled[0]["order"]["id"]
-    made.sockets["ORDER"].take()
-    named = {"marketSlug": made.slug, "orderId": filled}
-    assert made.taker.post(f"/v1/order/{filled}/cancel", json=named).status == 409
-    assert made.taker.post("/v1/orders/batched/cancel", json={"orders": [named]}).status == 200
+@pytest.mark.parametrize("reported", ["working", "told"])
+def test_a_refused_change_of_a_filled_order_is_told_by_its_answer_alone(reported: str) -> None:
+    traded = Traded("documented")
+    traded.sim.control("assumption.set", "retail.change_rejects", {"value": reported})
+    filled = traded.filled[0]["order"]["id"]
+    traded.sockets["ORDER"].take()
+    named = {"marketSlug": traded.slug, "orderId": filled}
+    assert traded.taker.post(f"/v1/order/{filled}/cancel", json=named).status == 409
+    assert traded.taker.post("/v1/orders/batched/cancel", json={"orders": [named]}).status == 200
     change = {**named, "price": usd("0.04")}
-    assert made.taker.post(f"/v1/order/{filled}/modify", json=change).status in (200, 409)
-    frames = made.frames("ORDER", "orderSubscriptionUpdate")
-    states = {(one["execution"]["type"], one["execution"]["order"]["state"]) for one in frames}
+    assert traded.taker.post(f"/v1/order/{filled}/modify", json=change).status in (200, 409)
+    frames = traded.frames("ORDER", "orderSubscriptionUpdate")
+    states = {
+        (frame["execution"]["type"], frame["execution"]["order"]["state"]) for frame in frames
+    }
     rejected = {("EXECUTION_TYPE_REJECTED", "ORDER_STATE_FILLED")}
-    assert states == (rejected if told == "told" else set())
+    assert states == (rejected if reported == "told" else set())
 
 
 @pytest.mark.observed("orders.money")
 def test_a_price_is_repeated_as_it_was_sent() -> None:
-    made = Traded("documented")
-    for sent, shown in (("0.3", "0.3"), ("0.300", "0.300"), ("0.305", "0.30")):
-        (execution,) = made.order(made.taker, "BUY_LONG", sent, 1)[:1]
-        assert execution["order"]["price"]["value"] == shown
-        made.taker.post("/v1/orders/open/cancel", json={})
+    traded = Traded("documented")
+    for sent, displayed in (("0.3", "0.3"), ("0.300", "0.300"), ("0.305", "0.30")):
+        (execution,) = traded.order(traded.taker, "BUY_LONG", sent, 1)[:1]
+        assert execution["order"]["price"]["value"] == displayed
+        traded.taker.post("/v1/orders/open/cancel", json={})

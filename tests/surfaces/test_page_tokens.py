@@ -103,9 +103,9 @@ class World:
         desk = self.desk
         ann, bob = desk.customer(0), desk.customer(1)
         legs = [{"symbol": row.symbol, "side": "SIDE_BUY"} for row in islice(desk.in_state(), 2)]
-        made = ann.post("/v1/combos", json={"legs": legs})
-        assert made.status == 200, made
-        symbol = made.json()["combo"]["id"]
+        created = ann.post("/v1/combos", json={"legs": legs})
+        assert created.status == 200, created
+        symbol = created.json()["combo"]["id"]
         first, second = ((desk.trader(n), {"account": desk.account(n)}) for n in (0, 1))
         pairs = (((ann, {}), (bob, {})), ((bob, {}), (ann, {})), (first, second), (second, first))
         for (asks, asker), (quotes, quoter) in 3 * pairs:
@@ -122,61 +122,61 @@ class World:
 
     # ---- reading
 
-    def read(self, listed: List, who: int = 0, token: str = "", size: int = 0) -> Page | Any:
+    def read(self, listed: List, caller: int = 0, token: str = "", size: int = 0) -> Page | Any:
         """A page, or the refusal."""
-        asked = self._asked(listed.operation, who)
+        asked = self._asked(listed.operation, caller)
         if token:
             asked[_token_field(listed.operation)] = token
         if size:
             names = {field.name for field in fields_of(listed.operation.request)}
             asked["page_size" if "page_size" in names else "limit"] = size
         if listed.door == "grpc":
-            return self._by_grpc(listed.operation, who, asked)
-        return self._by_rest(listed, who, asked)
+            return self._by_grpc(listed.operation, caller, asked)
+        return self._by_rest(listed, caller, asked)
 
-    def _asked(self, operation: Operation, who: int) -> dict[str, Any]:
+    def _asked(self, operation: Operation, caller: int) -> dict[str, Any]:
         if "Ledger" in operation.rpc:
-            return {"account": self.desk.account(who)}
+            return {"account": self.desk.account(caller)}
         if operation.rpc == "ListAccountPositions":
-            return {"name": self.desk.account(who)}
+            return {"name": self.desk.account(caller)}
         if operation.rpc in ("GetQuotes", "ListQuotes"):
             return {"user_filter": UserFilter.USER_FILTER_SELF}
         return {}
 
-    def _by_rest(self, listed: List, who: int, asked: dict[str, Any]) -> Page | Any:
+    def _by_rest(self, listed: List, caller: int, asked: dict[str, Any]) -> Page | Any:
         verb, path, body = listed.operation.bindings[0]
-        client = self._http(listed.door, who)
+        client = self._http(listed.door, caller)
         asked = {name: getattr(value, "name", value) for name, value in asked.items()}
         how = {"json": asked} if body else {"params": asked}
         answer = client.request(verb, path, **how)
         if answer.status != 200:
             return answer
-        found = answer.json()
-        rows = next(value for value in found.values() if isinstance(value, list | dict))
-        following = next((found[name] for name in CAMEL if found.get(name)), "")
+        result = answer.json()
+        rows = next(value for value in result.values() if isinstance(value, list | dict))
+        following = next((result[name] for name in CAMEL if result.get(name)), "")
         return Page(
             [msgspec.json.encode(row).decode() for row in _items(rows)],
             following,
-            found.get("eof", not following),
+            result.get("eof", not following),
         )
 
-    def _http(self, door: str, who: int) -> Http:
-        return self.desk.customer(who) if door == "retail" else self.desk.trader(who)
+    def _http(self, door: str, caller: int) -> Http:
+        return self.desk.customer(caller) if door == "retail" else self.desk.trader(caller)
 
-    def _by_grpc(self, operation: Operation, who: int, asked: dict[str, Any]) -> Page | Any:
-        client = self.desk.rpc_trader(who)
+    def _by_grpc(self, operation: Operation, caller: int, asked: dict[str, Any]) -> Page | Any:
+        client = self.desk.rpc_trader(caller)
         try:
-            found = client.call(operation.name, operation.request(**asked))
+            result = client.call(operation.name, operation.request(**asked))
         except RpcError as refused:
             return refused
         rows = next(
-            getattr(found, field.attribute)
+            getattr(result, field.attribute)
             for field in fields_of(operation.response)
             if field.repeated or field.key_kind
         )
-        following = next((getattr(found, name) for name in FOLLOWING if hasattr(found, name)), "")
+        following = next((getattr(result, name) for name in FOLLOWING if hasattr(result, name)), "")
         return Page(
-            [repr(row) for row in _items(rows)], following, getattr(found, "eof", not following)
+            [repr(row) for row in _items(rows)], following, getattr(result, "eof", not following)
         )
 
 
@@ -219,13 +219,13 @@ def check_refused(listed: List, answer: Any) -> None:
 
 
 @cache
-def walk(listed: List, who: int = 0, reading: str = "documented") -> tuple[list[str], list[str]]:
+def walk(listed: List, caller: int = 0, reading: str = "documented") -> tuple[list[str], list[str]]:
     """All rows of a list in pages of two, and the tokens that led from page to page."""
     rows: list[str] = []
     tokens: list[str] = []
     token = ""
     while True:
-        page = world(reading).read(listed, who, token, 2)
+        page = world(reading).read(listed, caller, token, 2)
         assert isinstance(page, Page), page
         assert page.eof is (page.following == "") and (page.eof or len(page.rows) == 2)
         rows += page.rows
@@ -235,11 +235,11 @@ def walk(listed: List, who: int = 0, reading: str = "documented") -> tuple[list[
         tokens.append(token)
 
 
-def check_harmless(listed: List, token: str, who: int, reading: str = "documented") -> None:
+def check_harmless(listed: List, token: str, caller: int, reading: str = "documented") -> None:
     """A refusal of the token, or rows that this caller sees without one, in their order."""
-    answer = world(reading).read(listed, who, token, 2)
+    answer = world(reading).read(listed, caller, token, 2)
     if isinstance(answer, Page):
-        every = world(reading).read(listed, who, size=100)
+        every = world(reading).read(listed, caller, size=100)
         places = [every.rows.index(row) for row in answer.rows]
         assert places == sorted(set(places))
     else:
@@ -278,7 +278,7 @@ def test_a_token_of_another_list_or_of_the_other_reading_is_harmless(listed: Lis
 
 
 @pytest.mark.parametrize(
-    "listed", [one for one in LISTS if _token_field(one.operation) == "page_token"], ids=str
+    "listed", [item for item in LISTS if _token_field(item.operation) == "page_token"], ids=str
 )
 def test_beyond_the_last_row_is_the_empty_end(listed: List) -> None:
     for beyond in (10_000_000, 2**31, 2**53):
@@ -298,9 +298,9 @@ WORDS = st.one_of(
 
 @given(st.sampled_from(LISTS), WORDS.filter(bool), st.integers(0, 1))
 def test_whatever_is_sent_as_a_token_opens_no_door_and_breaks_none(
-    listed: List, token: str, who: int
+    listed: List, token: str, caller: int
 ) -> None:
-    check_harmless(listed, token, who)
+    check_harmless(listed, token, caller)
 
 
 def test_a_cursor_of_a_position_that_was_sold_goes_on_with_the_next() -> None:

@@ -57,37 +57,37 @@ def world() -> Desk:
     return world
 
 
-def search(world: Desk, what: str, **asked: Any) -> list[Any]:
+def search(world: Desk, kind: str, **asked: Any) -> list[Any]:
     """Return the rows of all pages of a search."""
     operation, request, field = {
         "orders": ("ReportAPI.SearchOrders", wire.SearchOrdersRequest, "order"),
         "executions": ("ReportAPI.SearchExecutions", wire.SearchExecutionsRequest, "executions"),
         "trades": ("ReportAPI.SearchTrades", wire.SearchTradesRequest, "trade"),
-    }[what]
-    found: list[Any] = []
+    }[kind]
+    results: list[Any] = []
     token = ""
     while True:
         answer = world.rpc_trader().call(
             operation, request(accounts=accounts(world), page_size=70, page_token=token, **asked)
         )
-        found += getattr(answer, field)
+        results += getattr(answer, field)
         token = answer.next_page_token
         if not token:
-            return found
+            return results
 
 
 def accounts(world: Desk) -> list[str]:
     return [user.account for user in world.firm.users[:USERS]]
 
 
-def everything(world: Desk, what: str) -> list[Any]:
+def everything(world: Desk, kind: str) -> list[Any]:
     """Return all rows, in the order of a search."""
-    rows = search(world, what)
-    expected = getattr(world.trading, what)
+    rows = search(world, kind)
+    expected = getattr(world.trading, kind)
     assert [row.id for row in rows] == [
         row.id
-        for row in (list(expected.rows) if what == "executions" else list(expected.rows)[::-1])
-        if not OWNERS[what](row).isdisjoint(accounts(world))
+        for row in (list(expected.rows) if kind == "executions" else list(expected.rows)[::-1])
+        if not OWNERS[kind](row).isdisjoint(accounts(world))
     ]
     return rows
 
@@ -113,8 +113,8 @@ def _among(path: str, *others: Any) -> tuple[Any, Any]:
 
 def _either(first: str, second: str) -> tuple[Any, Any]:
     """A filter by the value of either of two attributes."""
-    one, other = attrgetter(first), attrgetter(second)
-    return one, lambda row, value: value in (one(row), other(row))
+    item, other = attrgetter(first), attrgetter(second)
+    return item, lambda row, value: value in (item(row), other(row))
 
 
 def _window(path: str) -> dict[str, tuple[Any, Any]]:
@@ -174,27 +174,27 @@ CLAUSES: dict[str, str] = {
 
 @pytest.fixture(scope="module")
 def rows(world: Desk) -> dict[str, list[Any]]:
-    return {what: everything(world, what) for what in FILTERS}
+    return {kind: everything(world, kind) for kind in FILTERS}
 
 
 @pytest.mark.long
 @pytest.mark.spec("S4.3-9", "S4.3-10")
 @settings(max_examples=60)
 @given(data=st.data())
-@pytest.mark.parametrize("what", FILTERS)
+@pytest.mark.parametrize("kind", FILTERS)
 def test_a_search_finds_what_going_through_every_row_finds(
-    world: Desk, rows: dict[str, list[Any]], what: str, data: st.DataObject
+    world: Desk, rows: dict[str, list[Any]], kind: str, data: st.DataObject
 ) -> None:
-    filters = FILTERS[what]
-    expected = rows[what]
+    filters = FILTERS[kind]
+    expected = rows[kind]
     asked: dict[str, Any] = {}
     clause: list[str] = []
     for name in data.draw(st.lists(st.sampled_from(sorted(filters)), unique=True, max_size=3)):
         value_of, fits = filters[name]
-        value = value_of(data.draw(st.sampled_from(rows[what])))
-        if name == "order_id" and what == "trades" and clause:
+        value = value_of(data.draw(st.sampled_from(rows[kind])))
+        if name == "order_id" and kind == "trades" and clause:
             continue
-        if name in CLAUSES and (what, name) != ("trades", "order_id") and data.draw(st.booleans()):
+        if name in CLAUSES and (kind, name) != ("trades", "order_id") and data.draw(st.booleans()):
             clause.append(
                 CLAUSES[name].format(format_instant(value) if isinstance(value, int) else value)
             )
@@ -203,11 +203,11 @@ def test_a_search_finds_what_going_through_every_row_finds(
                 wire.OrderStateFilter(1 + value) if name == "order_state_filter" else value
             )
         expected = [row for row in expected if fits(row, value)]
-    found = search(world, what, **asked, where_clause=" AND ".join(clause))
-    assert found == expected
-    if what == "executions":
+    result = search(world, kind, **asked, where_clause=" AND ".join(clause))
+    assert result == expected
+    if kind == "executions":
         assert (
-            search(world, what, **asked, where_clause=" AND ".join(clause), newest_first=True)
+            search(world, kind, **asked, where_clause=" AND ".join(clause), newest_first=True)
             == expected[::-1]
         )
 
@@ -239,7 +239,7 @@ def test_a_search_of_trades_by_an_id_is_a_narrow_one(
 
 
 @pytest.mark.parametrize(
-    ("what", "asked", "most"),
+    ("kind", "asked", "most"),
     [
         ("orders", lambda row: {"order_id": row.id}, 1),
         ("orders", lambda row: {"where_clause": f"order_id IN ('{row.id}', 'nope')"}, 1),
@@ -269,14 +269,14 @@ def test_a_search_of_trades_by_an_id_is_a_narrow_one(
     ],
 )
 def test_a_search_by_id_word_or_time_reads_hardly_more_rows_than_it_finds(
-    world: Desk, rows: dict[str, list[Any]], what: str, asked: Any, most: int
+    world: Desk, rows: dict[str, list[Any]], kind: str, asked: Any, most: int
 ) -> None:
-    row = rows[what][len(rows[what]) // 2]
-    record = getattr(world.trading, what)
-    record = record.rows if what == "orders" else record
-    search(world, what, **asked(row))  # an index is built on first use
+    row = rows[kind][len(rows[kind]) // 2]
+    record = getattr(world.trading, kind)
+    record = record.rows if kind == "orders" else record
+    search(world, kind, **asked(row))  # an index is built on first use
     with counted(record, "rows") as read:
-        assert row in search(world, what, **asked(row))
+        assert row in search(world, kind, **asked(row))
         assert read.read <= most < len(read) // 4
 
 
@@ -313,7 +313,7 @@ def test_nothing_has_a_parent_unless_the_orders_of_a_list_are_told_to() -> None:
         answer = trader.call(
             "OrderEntryAPI.InsertOrderList", wire.InsertOrderListRequest(requests=requests)
         )
-        return [found.order_id for found in answer.responses]
+        return [response.order_id for response in answer.responses]
 
     def children(parent: str) -> tuple[list[str], list[str]]:
         orders = trader.call(
@@ -366,9 +366,9 @@ def test_a_trade_date_that_is_none_is_refused_and_the_others_bound_trade_days(
         wire.Date(year=1, month=1, day=1),
         wire.Date(),
     ):
-        for what in ("orders", "executions"):
+        for kind in ("orders", "executions"):
             with pytest.raises(RpcError, match="start_transact_trade_date is not a date"):
-                search(world, what, start_transact_trade_date=day)
+                search(world, kind, start_transact_trade_date=day)
     today = rows["executions"][0].transact_trade_date
     yesterday = wire.Date(year=today.year, month=today.month, day=today.day - 1)
     assert (
@@ -418,7 +418,7 @@ def test_a_clause_in_a_filter_filters(world: Desk) -> None:
     client = caller(world, "exchange")
     every = client.post(SEARCHES[0], json={"pageSize": 1000}).json()["order"]
     symbol = every[0]["symbol"]
-    found = client.post(
+    order = client.post(
         SEARCHES[0],
         json={
             "pageSize": 1000,
@@ -427,7 +427,7 @@ def test_a_clause_in_a_filter_filters(world: Desk) -> None:
         },
     ).json()["order"]
     assert (
-        [row["id"] for row in found]
+        [row["id"] for row in order]
         == [row["id"] for row in every if row["symbol"] == symbol and row["side"] == "SIDE_BUY"]
         != []
     )
@@ -533,7 +533,7 @@ def test_a_window_that_ends_before_it_starts_is_a_bad_combination() -> None:
     asked += [("POST", path, DATES) for path in SEARCHES[:2]]
     asked += [("GET", path, {"account": account, **TIMES}) for path in LEDGERS]
     asked += [("GET", "/v1/funding/transactions", TIMES)]
-    for wanted in ((400, 3), (200, None)):
+    for expected in ((400, 3), (200, None)):
         for verb, path, body in asked:
             answer = (
                 client.post(path, json=body) if verb == "POST" else client.get(path, params=body)
@@ -541,7 +541,7 @@ def test_a_window_that_ends_before_it_starts_is_a_bad_combination() -> None:
             assert (
                 answer.status,
                 answer.json()["code"] if answer.status == 400 else None,
-            ) == wanted, path
+            ) == expected, path
         world.assume("report.reversed_window", "empty")
     instant = {"startTime": TIMES["endTime"], "endTime": TIMES["endTime"]}
     world.assume("report.reversed_window", "refuse")
@@ -556,8 +556,8 @@ def test_single_records_are_as_private_as_the_lists_they_are_in(world: Desk) -> 
     """R8: what a participant's search does not show, its single reads do not show either."""
     placed = world.place(world.quiet(), "buy", 20, account=world.account())
     (execution,) = world.search("executions", orderId=placed)
-    for records, one in (("orders", placed), ("executions", execution["id"])):
-        path = f"/v1/report/{records}/{one}"
+    for records, item in (("orders", placed), ("executions", execution["id"])):
+        path = f"/v1/report/{records}/{item}"
         assert world.trader().get(path).status == 200
         assert world.search(records, 1, orderId=placed) == []
         answer = world.trader(1).get(path)

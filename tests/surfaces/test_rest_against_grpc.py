@@ -68,7 +68,7 @@ class Pair:
 
     def __init__(self) -> None:
         self.rest, self.grpc = unlimited(), unlimited()
-        self.known, _ = [self._prepare(world) for world in (self.rest, self.grpc)]
+        self.existing, _ = [self._prepare(world) for world in (self.rest, self.grpc)]
         for world in (self.rest, self.grpc):
             world.simulation.snapshot("ready")
         self.ready = kept(self.rest)
@@ -86,8 +86,8 @@ class Pair:
         other.post("/v1/trading/orders", json=order(instrument, "SELL", 30, 2, clordId="c-30"))
         keys = sim.exchange.firms.api_keys()
         world.retail(keys[0]).post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
-        found = firm(sim)
-        accounts = [user.account for user in found.users[:2]]
+        result = firm(sim)
+        accounts = [user.account for user in result.users[:2]]
         now = sim.now
         return {
             "symbol": [
@@ -104,7 +104,7 @@ class Pair:
                 "nope",
                 "",
             ],
-            "user": [found.users[0].name, found.users[1].name, "nope", ""],
+            "user": [result.users[0].name, result.users[1].name, "nope", ""],
             "at": [now - minutes(5), now, now + minutes(5), 0],
             "page_token": [
                 "",
@@ -121,16 +121,16 @@ class Pair:
             ],
             "currency": ["USD", "", "EUR"],
             "transaction": [*(row.id for row in sim.exchange.funding.of(accounts)), "nope", ""],
-            "source": [sources_of(found)[0].id, "nope", ""],
+            "source": [sources_of(result)[0].id, "nope", ""],
         }
 
     def compare(self) -> None:
         """Both hold the same; then back to where they were."""
-        found = [kept(world) for world in (self.rest, self.grpc)]
-        if found != [self.ready, self.ready]:
+        results = [kept(world) for world in (self.rest, self.grpc)]
+        if results != [self.ready, self.ready]:
             for world in (self.rest, self.grpc):
                 world.simulation.restore("ready")
-        assert found[0] == found[1]
+        assert results[0] == results[1]
 
 
 _pairs: list[Pair] = []
@@ -142,7 +142,7 @@ def pair() -> Pair:
     return _pairs[0]
 
 
-def _pool(name: str, known: dict[str, list[Any]]) -> list[Any] | None:
+def _pool(name: str, existing: dict[str, list[Any]]) -> list[Any] | None:
     for end, pool in (
         ("symbol", "symbol"),
         ("symbols", "symbol"),
@@ -166,22 +166,22 @@ def _pool(name: str, known: dict[str, list[Any]]) -> list[Any] | None:
         ("funding_source_ids", "source"),
     ):
         if name == end or name.endswith(f"_{end}"):
-            return known[pool]
+            return existing[pool]
     return None
 
 
-def _element(field: Field, known: dict[str, list[Any]], depth: int) -> st.SearchStrategy[Any]:
-    pool = _pool(field.name, known) if field.kind == "string" else None
+def _element(field: Field, existing: dict[str, list[Any]], depth: int) -> st.SearchStrategy[Any]:
+    pool = _pool(field.name, existing) if field.kind == "string" else None
     if field.name == "id" and field.kind == "string":
-        pool = known["account"]
+        pool = existing["account"]
     if pool is not None:
         return st.sampled_from(pool)
     if field.kind == "message":
-        return drawn(find_message(field.type_name), known, depth - 1)
+        return drawn(find_message(field.type_name), existing, depth - 1)
     if field.kind == "enum":
         return st.sampled_from([*(int(member) for member in find(field.type_name)), 99])  # type: ignore[call-overload]
     if field.kind == "timestamp":
-        return st.sampled_from(known["at"])
+        return st.sampled_from(existing["at"])
     if field.kind == "duration":
         return wide(-(10**10), 10**13, 0, 10**12)
     if field.kind == "bool":
@@ -198,7 +198,7 @@ def _element(field: Field, known: dict[str, list[Any]], depth: int) -> st.Search
 
 
 def drawn(
-    cls: type[Message], known: dict[str, list[Any]], depth: int = 2
+    cls: type[Message], existing: dict[str, list[Any]], depth: int = 2
 ) -> st.SearchStrategy[Any]:
     """Requests that mean something more often than not: names that exist, prices on the ladder, and
     now and then nonsense.
@@ -209,7 +209,7 @@ def drawn(
         values: dict[str, Any] = {}
         taken: set[str] = set()
         for field in fields_of(cls):
-            likely = _pool(field.name, known) is not None or field.kind in ("enum", "message")
+            likely = _pool(field.name, existing) is not None or field.kind in ("enum", "message")
             if (
                 (field.kind == "message" and not depth)
                 or field.key_kind
@@ -222,8 +222,8 @@ def drawn(
                 continue
             if field.oneof:
                 taken.add(field.oneof)
-            one = _element(field, known, depth)
-            values[field.attribute] = draw(st.lists(one, max_size=2) if field.repeated else one)
+            item = _element(field, existing, depth)
+            values[field.attribute] = draw(st.lists(item, max_size=2) if field.repeated else item)
         return cls(**values)
 
     return build()
@@ -237,7 +237,7 @@ ORDERS = {
 }
 
 
-def sound(operation: Operation, known: dict[str, list[Any]]) -> st.SearchStrategy[Any]:
+def sound(operation: Operation, existing: dict[str, list[Any]]) -> st.SearchStrategy[Any]:
     """Order entry that the exchange would take, most of it: nonsense alone never gets as far as the
     book.
     """
@@ -246,26 +246,26 @@ def sound(operation: Operation, known: dict[str, list[Any]]) -> st.SearchStrateg
         single = find_message(
             next(field.type_name for field in fields_of(cls) if field.name == "requests")
         )
-        return st.lists(sound_order(single, known), min_size=1, max_size=3).map(
+        return st.lists(sound_order(single, existing), min_size=1, max_size=3).map(
             lambda orders: cls(requests=orders)
         )
     if operation.rpc == "CancelReplaceOrder":
         return st.builds(
             cls,
-            order_id=st.sampled_from(known["order_id"][:2]),
-            symbol=st.just(known["symbol"][0]),
+            order_id=st.sampled_from(existing["order_id"][:2]),
+            symbol=st.just(existing["symbol"][0]),
             order_qty=st.integers(1, 9),
             price=st.integers(1, 99),
         )
     if operation.rpc == "PreviewOrder":
         inside = next(field for field in fields_of(cls) if field.kind == "message")
-        return sound_order(find_message(inside.type_name), known).map(
+        return sound_order(find_message(inside.type_name), existing).map(
             lambda order: cls(**{inside.attribute: order})
         )
-    return sound_order(cls, known)
+    return sound_order(cls, existing)
 
 
-def sound_order(cls: type[Message], known: dict[str, list[Any]]) -> st.SearchStrategy[Any]:
+def sound_order(cls: type[Message], existing: dict[str, list[Any]]) -> st.SearchStrategy[Any]:
     """A limit, market or stop order with what belongs to it, and sometimes with an instruction
     more.
     """
@@ -273,11 +273,11 @@ def sound_order(cls: type[Message], known: dict[str, list[Any]]) -> st.SearchStr
         cls,
         type=st.sampled_from([1, 2, 2, 2, 3, 4]),
         side=st.sampled_from([1, 2]),
-        symbol=st.sampled_from(known["symbol"][:1] * 6 + known["symbol"]),
+        symbol=st.sampled_from(existing["symbol"][:1] * 6 + existing["symbol"]),
         order_qty=st.sampled_from([1, 2, 5, 10, 100_000, 0]),
         price=st.sampled_from([1, 20, 30, 50, 70, 99, 100, 0]),
         time_in_force=st.integers(0, 5),
-        clord_id=st.sampled_from(["", "new-1", "new-2", "new-3", *known["clord_id"]]),
+        clord_id=st.sampled_from(["", "new-1", "new-2", "new-3", *existing["clord_id"]]),
         participate_dont_initiate=st.sampled_from([False, False, True]),
     )
 
@@ -286,22 +286,22 @@ def query_of(message: Message, inside: str = "") -> list[tuple[str, str]]:
     """Query parameters of a message, as a client writes them: nested fields dotted, lists repeated,
     unset fields left out.
     """
-    found: list[tuple[str, str]] = []
+    results: list[tuple[str, str]] = []
     for field in fields_of(type(message)):
         value = getattr(message, field.attribute)
-        for one in value if field.repeated else [value]:
-            if one is None or (
-                not one
+        for item in value if field.repeated else [value]:
+            if item is None or (
+                not item
                 and not field.presence
                 and not field.repeated
                 and field.kind not in ("timestamp", "duration")
             ):
                 continue
             if field.kind == "message":
-                found += query_of(one, f"{inside}{field.name}.")
+                results += query_of(item, f"{inside}{field.name}.")
             else:
-                found.append((f"{inside}{field.name}", _text(field, one)))
-    return found
+                results.append((f"{inside}{field.name}", _text(field, item)))
+    return results
 
 
 def _text(field: Field, value: Any) -> str:
@@ -322,26 +322,26 @@ def _text(field: Field, value: Any) -> str:
 WHO = ["participant"] * 6 + ["firm", "poor", "stranger", "nobody"]
 
 
-def identity(world: Connection, who: str) -> tuple[Any, str | None]:
+def identity(world: Connection, caller: str) -> tuple[Any, str | None]:
     """The firm and the participant that a kind of caller is."""
     sim = world.simulation
-    found = poor_firm(sim) if who == "poor" else firm(sim)
+    result = poor_firm(sim) if caller == "poor" else firm(sim)
     strangers = (
         other
         for other in sim.exchange.firms.all()
-        if other.client_id and other.users and other is not found
+        if other.client_id and other.users and other is not result
     )
     participant = {
-        "participant": found.users[0].name,
-        "poor": found.users[0].name,
+        "participant": result.users[0].name,
+        "poor": result.users[0].name,
         "nobody": "firms/no/users/body",
         "stranger": next(strangers).users[0].name,
     }
-    return found, participant.get(who)
+    return result, participant.get(caller)
 
 
 def by_rest(
-    world: Connection, operation: Operation, request: Message, who: str, binding: Binding
+    world: Connection, operation: Operation, request: Message, caller: str, binding: Binding
 ) -> Any:
     """The request on one of the operation's bindings."""
     verb, path, body = binding
@@ -352,7 +352,7 @@ def by_rest(
         for part in name.split("."):
             value = getattr(value, part, "") if value is not None else ""
         path = f"{before}{quote(str(value), safe='/' if '*' in name else '')}{after}"
-    client = world.exchange(*identity(world, who))
+    client = world.exchange(*identity(world, caller))
     if not body:
         return client.request(verb, path, params=_grouped(query_of(request)))
     if body != "*":
@@ -368,10 +368,10 @@ def by_rest(
 
 
 def _grouped(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for name, value in pairs:
-        found.setdefault(name, []).append(value)
-    return found
+        result.setdefault(name, []).append(value)
+    return result
 
 
 def sayable(binding: Binding, request: Message) -> bool:
@@ -397,13 +397,13 @@ def check(
     both: Pair,
     operation: Operation,
     request: Message,
-    who: str = "participant",
+    caller: str = "participant",
     binding: Binding | None = None,
 ) -> int:
     """Send a request both ways and compare; the gRPC code."""
-    answer = by_rest(both.rest, operation, request, who, binding or operation.bindings[0])
+    answer = by_rest(both.rest, operation, request, caller, binding or operation.bindings[0])
     simulation = both.grpc.simulation
-    metadata = both.grpc.rpc(*identity(both.grpc, who)).metadata()
+    metadata = both.grpc.rpc(*identity(both.grpc, caller)).metadata()
     message = protobuf_encoder(type(request))(request)
     ask = simulation.rpc if operation.kind == "unary" else simulation.open
     reply = ask(operation.full_methods[0], metadata, message).reply
@@ -419,10 +419,10 @@ def check(
     if reply.code:
         assert (answer.json()["code"], answer.json()["message"]) == (reply.code, reply.message)
     elif operation.kind == "unary":
-        shown = json_encoder(operation.response, dialect_at("exchange", simulation.now))(
+        displayed = json_encoder(operation.response, dialect_at("exchange", simulation.now))(
             protobuf_decoder(operation.response)(reply.body)
         )
-        assert msgspec.json.decode(shown) == answer.json()
+        assert msgspec.json.decode(displayed) == answer.json()
     else:
         parts = [protobuf_decoder(operation.response)(part) for part in reply.chunks or ()]
         if operation.content == "csv":
@@ -441,7 +441,7 @@ def check(
 @given(data=st.data())
 @pytest.mark.parametrize("operation", BOTH, ids=lambda operation: operation.name)
 def test_both_protocols_do_the_same(operation: Operation, data: st.DataObject) -> None:
-    request = data.draw(drawn(operation.request, pair().known))
+    request = data.draw(drawn(operation.request, pair().existing))
     binding = data.draw(st.sampled_from(operation.bindings))
     if sayable(binding, request):
         check(pair(), operation, request, data.draw(st.sampled_from(WHO)), binding)
@@ -466,7 +466,7 @@ def test_both_protocols_take_and_refuse_the_same_orders(operation: Operation) ->
     codes: list[int] = []
 
     @settings(max_examples=80)
-    @given(request=sound(operation, pair().known))
+    @given(request=sound(operation, pair().existing))
     def try_some(request: Message) -> None:
         codes.append(check(pair(), operation, request))
 

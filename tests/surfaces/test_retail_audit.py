@@ -65,18 +65,18 @@ def test_the_current_price_of_a_market_is_one_wherever_it_stands(
         assert price_of(book) == rest[-1]
         assert price_of(lite_frame["marketDataLite"]) == sockets[-1]
 
-    def price_of(shown: dict[str, Any]) -> str:
-        amount = shown.get("currentPx")
+    def price_of(displayed: dict[str, Any]) -> str:
+        amount = displayed.get("currentPx")
         return amount["value"] if amount else ""
 
     look()
-    for side, price, who in (
+    for side, price, caller in (
         ("buy", "0.30", "maker"),
         ("sell", "0.40", "maker"),
         ("buy", "0.40", "noise"),
         ("sell", "0.37", "maker"),
     ):
-        world.place_as(who, instrument, side, price)
+        world.place_as(caller, instrument, side, price)
         look()
     world.settle(instrument, "1")
     look()
@@ -127,17 +127,17 @@ def test_a_limit_order_shows_the_price_it_was_cut_down_to_even_if_that_is_nothin
 def test_markets_are_found_by_the_type_they_show_and_by_its_former_name(
     world: Desk, listed: str
 ) -> None:
-    def found(*types: str) -> list[Any]:
+    def hits(*types: str) -> list[Any]:
         asked = {"limit": 1000, "sportsMarketTypes": list(types)}
         return [
             row["id"] for row in world.gateway.get(f"/v1/{listed}", params=asked).json()[listed]
         ]
 
-    points = found("basketball_player_points")
-    props = found("SPORTS_MARKET_TYPE_PROP")
+    points = hits("basketball_player_points")
+    props = hits("SPORTS_MARKET_TYPE_PROP")
     assert points and set(points) <= set(props)
-    assert found("basketball_player_points", "SPORTS_MARKET_TYPE_PROP") == props
-    assert found("no_such_type") == []
+    assert hits("basketball_player_points", "SPORTS_MARKET_TYPE_PROP") == props
+    assert hits("no_such_type") == []
 
 
 @pytest.mark.spec("S2.8-5", "S4.2-6")
@@ -185,8 +185,8 @@ def test_all_payouts_of_a_market_on_a_date_are_one_entry() -> None:
 
     def entries() -> list[tuple[str, float, str]]:
         asked = {"market_slug": "paying"}
-        found = world.customer().get("/v1/incentives/earnings", params=asked).json()["rewards"]
-        return [(entry["date"], entry["reward"], entry["status"]) for entry in found]
+        rewards = world.customer().get("/v1/incentives/earnings", params=asked).json()["rewards"]
+        return [(entry["date"], entry["reward"], entry["status"]) for entry in rewards]
 
     assert entries() == [
         ("2026-09-08", 5, "PENDING"),
@@ -284,7 +284,7 @@ def test_an_event_of_a_scenario_is_shown_as_the_scenario_tells_it() -> None:
         return [row["slug"] for row in answer.json()["events"]]
 
     derby = event("derby")
-    told = {
+    reported = {
         "title": "The derby",
         "description": "Of the year",
         "category": "sports",
@@ -297,7 +297,7 @@ def test_an_event_of_a_scenario_is_shown_as_the_scenario_tells_it() -> None:
         "period": "Q2",
         "score": {"home": 41, "away": 38},
     }
-    assert derby | told == derby
+    assert derby | reported == derby
     slugs = [tag["slug"] for tag in derby["tags"]]
     assert derby["gameId"] and slugs == ["sports", "basketball", "nba"]
     (market,) = derby["markets"]
@@ -352,8 +352,8 @@ def test_what_a_world_names_must_be_there(section: str, entry: str, problem: str
     """An unknown name is an error with its line, instead of a program without effect or a traceback
     at the start.
     """
-    with pytest.raises(ScenarioError) as found:
+    with pytest.raises(ScenarioError) as result:
         load_scenario(
             f"name: named\nextends: quickstart\nworld:\n  {section}:\n    - {{{entry}}}\n"
         )
-    assert ":5:" in str(found.value) and problem in str(found.value)
+    assert ":5:" in str(result.value) and problem in str(result.value)

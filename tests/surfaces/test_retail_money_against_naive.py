@@ -102,21 +102,23 @@ class RetailBoth(Both):
         self.sockets = {user: self.world.web_socket(keys[user], "/v1/ws/private") for user in USERS}
         for socket in self.sockets.values():
             subscribe(socket)
-        self.told: dict[tuple[str, str], Any] = {}
+        self.reported: dict[tuple[str, str], Any] = {}
 
-    def shown(self, user: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.retail[user].get("/v1/portfolio/positions").json()["positions"]
-        return found
+    def view(self, user: str) -> dict[str, Any]:
+        positions: dict[str, Any] = (
+            self.retail[user].get("/v1/portfolio/positions").json()["positions"]
+        )
+        return positions
 
     def compare_retail(self) -> None:
         for user in USERS:
-            rows = self.shown(user)
-            shown = {
+            rows = self.displayed(user)
+            markets = {
                 symbol
                 for symbol in MARKETS
                 if self.naive.held[user, symbol].net or self.naive.of[user, symbol].settled
             }
-            assert set(rows) == shown
+            assert set(rows) == markets
             for symbol, row in rows.items():
                 self.compare_position(user, symbol, row)
             self.compare_frames(user, rows)
@@ -127,7 +129,7 @@ class RetailBoth(Both):
         net, short = Fraction(held.net, contracts), max(Fraction(-held.net, contracts), Fraction(0))
         base = four(Fraction(held.cost, scale * contracts) + short)
         fees = four(of.fees)
-        wanted: dict[str, Any] = {
+        expected: dict[str, Any] = {
             "netPositionDecimal": net,
             "qtyBoughtDecimal": Fraction(of.bought + max(-of.settled, 0), contracts),
             "qtySoldDecimal": Fraction(of.sold + max(of.settled, 0), contracts),
@@ -135,8 +137,8 @@ class RetailBoth(Both):
             "baseCost": None if of.settled else base,
             "fees": None if of.settled else fees,
         }
-        seen = {name: amount(row[name]) for name in wanted}
-        assert seen == wanted, (user, symbol)
+        observed = {name: amount(row[name]) for name in expected}
+        assert observed == expected, (user, symbol)
         close(row["realized"], Fraction(held.realized, scale * contracts))
         close(row["avgPx"], Fraction(abs(held.cost), abs(held.net) * scale) if held.net else None)
         price = self.naive.price(symbol)
@@ -149,37 +151,37 @@ class RetailBoth(Both):
     def compare_frames(self, user: str, rows: dict[str, Any]) -> None:
         """Check that each frame continues the one before it and that the last one equals a read."""
         for frame in self.sockets[user].take():
-            if (told := frame.get("positionSubscription")) is None:
+            if (reported := frame.get("positionSubscription")) is None:
                 continue
-            before, after = told["beforePosition"], told["afterPosition"]
+            before, after = reported["beforePosition"], reported["afterPosition"]
             symbol = after["marketMetadata"]["slug"]
-            was = self.told.get((user, symbol))
+            was = self.reported.get((user, symbol))
             if before is not None and was is not None and amount(after["fees"]) is not None:
                 was |= {"updateTime": after["updateTime"]}  # it is equal in both for a fill
             assert lasting(before) == was, symbol
-            self.told[user, symbol] = lasting(after)
+            self.reported[user, symbol] = lasting(after)
         for symbol, row in rows.items():
-            assert self.told[user, symbol] == lasting(row)
+            assert self.reported[user, symbol] == lasting(row)
 
     def activities(self, user: str, kind: str, **query: object) -> list[Any]:
         params = {"types": f"ACTIVITY_TYPE_{kind}", "limit": 100, **query}
-        found = self.retail[user].get("/v1/portfolio/activities", params=params).json()
-        return [list(row.values())[1] for row in found["activities"]]
+        result = self.retail[user].get("/v1/portfolio/activities", params=params).json()
+        return [list(row.values())[1] for row in result["activities"]]
 
     def compare_trades(self) -> None:
         for user in USERS:
             for symbol in ("", *MARKETS):
                 query = {"market_slug": symbol} if symbol else {}
                 rows = self.activities(user, "TRADE", **query)[::-1]
-                seen = [
+                observed = [
                     self.trade(row)
                     for row in rows
                     if row["aggressor"]["id"] not in self.own(user)
                     or row["passive"]["id"] not in self.own(user)
                 ]
                 mine = [row for row in self.naive.trades[user] if symbol in ("", row[0])]
-                assert seen == mine[-len(seen) :]
-                assert len(rows) == 100 or len(seen) == len(mine)
+                assert observed == mine[-len(observed) :]
+                assert len(rows) == 100 or len(observed) == len(mine)
 
     def own(self, user: str) -> set[str]:
         return {order.id for order in self.naive.orders if order.user == user}
@@ -209,18 +211,18 @@ def four(exact: Fraction) -> Fraction:
     return round(exact / SHOWN) * SHOWN
 
 
-def amount(shown: Any) -> Fraction | None:
+def amount(displayed: Any) -> Fraction | None:
     """An amount or a decimal."""
-    if shown is None:
+    if displayed is None:
         return None
-    return Fraction(shown["value"] if isinstance(shown, dict) else shown)
+    return Fraction(displayed["value"] if isinstance(displayed, dict) else displayed)
 
 
-def close(shown: Any, exact: Fraction | None) -> None:
+def close(displayed: Any, exact: Fraction | None) -> None:
     """Compare an amount with a value of more decimals."""
-    seen = amount(shown)
-    assert (seen is None) is (exact is None)
-    assert seen is None or exact is None or abs(seen - exact) < SHOWN, (shown, exact)
+    observed = amount(displayed)
+    assert (observed is None) is (exact is None)
+    assert observed is None or exact is None or abs(observed - exact) < SHOWN, (displayed, exact)
 
 
 def lasting(position: Any) -> Any:
@@ -230,11 +232,11 @@ def lasting(position: Any) -> Any:
 @pytest.mark.spec("S4.2-5", "S4.2-6", "S2.8-3", "S2.8-4")
 @pytest.mark.parametrize("seed", range(6))
 def test_retail_positions_and_trades_are_what_a_bookkeeper_says(seed: int) -> None:
-    luck = Random(seed)
-    both = RetailBoth(luck.choice((15, 25)))
+    random = Random(seed)
+    both = RetailBoth(random.choice((15, 25)))
     for number in range(60):
         both.world.advance("1s")
-        act(both, luck)
+        act(both, random)
         if number % 3 == 0:
             both.compare_retail()
     both.compare_trades()
@@ -255,7 +257,7 @@ def test_retail_positions_and_trades_are_what_a_bookkeeper_says(seed: int) -> No
     both.compare_trades()
 
 
-def told(both: RetailBoth, user: str) -> list[Any]:
+def notices(both: RetailBoth, user: str) -> list[Any]:
     """Return the positions that a socket has sent since the last call."""
     frames = both.sockets[user].take()
     return [frame["positionSubscription"] for frame in frames if "positionSubscription" in frame]
@@ -274,11 +276,11 @@ def test_a_busted_trade_leaves_a_flat_position_worth_nothing() -> None:
     market_of(both, 50)
     trade = both.activities("ann", "TRADE")[0]["id"]
     for user in USERS:
-        told(both, user)
+        notices(both, user)
     both.world.advance_to("2026-10-07T14:00:00Z")
     operate(both.world, "trade.bust", trade)
     for user, side in (("ann", "LONG"), ("bob", "SHORT")):
-        (frame,) = told(both, user)
+        (frame,) = notices(both, user)
         before, after = frame["beforePosition"], frame["afterPosition"]
         assert (before["netPosition"], after["netPosition"]) == (f"{2 * (user == 'ann') - 1}", "0")
         assert after["positionId"].split(":")[1] == side
@@ -292,13 +294,13 @@ def test_a_busted_trade_leaves_a_flat_position_worth_nothing() -> None:
 def test_a_settlement_and_its_correction_are_told_with_what_was_held_before() -> None:
     both = RetailBoth(25)
     market_of(both, 40, 50)
-    now = str(both.shown("ann")["a"]["updateTime"])
+    now = str(both.displayed("ann")["a"]["updateTime"])
     for user in USERS:
-        told(both, user)
+        notices(both, user)
     for number, (price, profit) in enumerate((("1", "1.1000"), ("0", "-0.9000"))):
         operate(both.world, "instrument.settle", "a", price=price)
         for user, sign in (("ann", ""), ("bob", "-")):
-            (frame,) = told(both, user)
+            (frame,) = notices(both, user)
             before, after = frame["beforePosition"], frame["afterPosition"]
             kind = ("RESOLUTION", "CORRECTION")[number]
             assert frame["entryType"] == f"LEDGER_ENTRY_TYPE_{kind}"
@@ -309,8 +311,8 @@ def test_a_settlement_and_its_correction_are_told_with_what_was_held_before() ->
             moved = before["netPosition"], before["cost"]["value"] != "0.0000"
             assert moved == (("0", False) if number else (f"{sign}2", True))
             assert after["cost"]["value"] == "0.0000"
-            (shown,) = both.activities(user, "POSITION_RESOLUTION")
-            assert shown["side"] == "POSITION_RESOLUTION_SIDE_LONG"
+            (displayed,) = both.activities(user, "POSITION_RESOLUTION")
+            assert displayed["side"] == "POSITION_RESOLUTION_SIDE_LONG"
         both.world.advance("1s")
 
 
@@ -344,22 +346,22 @@ def test_only_an_open_market_without_a_settlement_shows_the_mark_of_the_day() ->
     both = RetailBoth(25)
     sim, public = both.world.simulation, both.retail["cat"]
 
-    def shown() -> tuple[Any, Any]:
+    def view() -> tuple[Any, Any]:
         stats = public.get("/v1/markets/a/book").json()["marketData"]["stats"]
         kind = str(stats.get("settlementPriceCalculationMethod"))[-1]
         return (stats.get("settlementPx") or {}).get("value"), kind
 
     market_of(both, 40, 50)
-    assert shown() == (None, "e")
+    assert view() == (None, "e")
     both.world.advance_to("2026-10-06T17:00:00-04:00")
-    assert shown() == ("0.5000", "3")
-    for state, seen in (("HALTED", (None, "e")), ("OPEN", ("0.5000", "3"))):
+    assert view() == ("0.5000", "3")
+    for state, noticed in (("HALTED", (None, "e")), ("OPEN", ("0.5000", "3"))):
         both.world.absorb(sim.control("instrument.state", "a", {"state": state}))
-        assert shown() == seen
+        assert view() == noticed
     trades = both.activities("ann", "TRADE")
     both.world.absorb(sim.control("trade.bust", trades[0]["id"], {}))
-    assert shown() == ("0.4000", "3")
+    assert view() == ("0.4000", "3")
     both.world.absorb(sim.control("trade.bust", trades[1]["id"], {}))
-    assert shown() == (None, "e")
+    assert view() == (None, "e")
     both.world.absorb(sim.control("instrument.settle", "a", {"price": "1"}))
-    assert shown() == ("1.0000", "1")
+    assert view() == ("1.0000", "1")

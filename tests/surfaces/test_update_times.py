@@ -25,7 +25,7 @@ def world() -> Desk:
     return begin(UNLIMITED)
 
 
-def shown(world: Desk, symbol: str) -> Any:
+def view(world: Desk, symbol: str) -> Any:
     return world.reference(symbol)
 
 
@@ -33,18 +33,18 @@ def updated(world: Desk, symbol: str) -> int:
     """The update time of an instrument, the same by symbol, in a list, in a search, in a new
     stream, and at the gateway in whole seconds.
     """
-    found = shown(world, symbol)
+    result = view(world, symbol)
     rest = world.partner
     assert rest.post("/v1/refdata/instruments", json={"symbols": [symbol]}).json()[
         "instruments"
-    ] == [found]
+    ] == [result]
     assert rest.post("/v1/refdata/instruments/search", json={"symbols": [symbol]}).json()[
         "instruments"
-    ] == [found]
+    ] == [result]
     stream = streams.instruments(world, symbol)
     (first,) = stream.take()
-    at = parse_instant(found["updateTime"])
-    assert [one.update_time for one in first.instruments] == [at]
+    at = parse_instant(result["updateTime"])
+    assert [instrument.update_time for instrument in first.instruments] == [at]
     stream.close()
     market = world.gateway.get(f"/v1/market/slug/{symbol}").json()["market"]
     assert parse_instant(market["updatedAt"]) >= at // NS_PER_S * NS_PER_S
@@ -53,15 +53,15 @@ def updated(world: Desk, symbol: str) -> int:
 
 @pytest.mark.spec("S3.1-13")
 def test_it_moves_with_every_change_of_state(world: Desk) -> None:
-    known = [updated(world, SYMBOL)]
-    assert known[0] < world.now
+    existing = [updated(world, SYMBOL)]
+    assert existing[0] < world.now
     for state in ("HALTED", "SUSPENDED", "OPEN", "CLOSED", "OPEN"):
         world.advance("7m")
         world.move(SYMBOL, state)
-        known.append(updated(world, SYMBOL))
-        assert known[-1] == world.now
+        existing.append(updated(world, SYMBOL))
+        assert existing[-1] == world.now
     world.advance("3m")
-    assert updated(world, SYMBOL) == known[-1]
+    assert updated(world, SYMBOL) == existing[-1]
 
 
 @pytest.mark.long
@@ -85,11 +85,11 @@ def test_what_nobody_touched_says_when_its_dates_moved_it(world: Desk) -> None:
     before = dates.created
     over = exchange.games.plan.event_end(slug)
     for edge in (dates.start, over, dates.expiration, dates.termination):
-        for one in (world, fork):
-            one.advance_to(edge - MINUTE)
-            assert parse_instant(shown(one, symbol)["updateTime"]) >= before
-            one.advance_to(edge + 5 * MINUTE)
-            assert updated(one, symbol) == exchange.maintenance_calendar.free_from(edge)
+        for item in (world, fork):
+            item.advance_to(edge - MINUTE)
+            assert parse_instant(view(item, symbol)["updateTime"]) >= before
+            item.advance_to(edge + 5 * MINUTE)
+            assert updated(item, symbol) == exchange.maintenance_calendar.free_from(edge)
         before = edge
 
 
@@ -123,11 +123,11 @@ def test_a_window_says_when_its_index_was_last_read(world: Desk) -> None:
     """Listed, begun (the price to beat is known), over, settled."""
     symbol = "cpc-btc-updown-15m-2026-09-08-1830z"
     begins = parse_instant("2026-09-08T18:30:00Z")
-    seen = []
+    observed = []
     for after in (-MINUTE, MINUTE, 15 * MINUTE, 17 * MINUTE, 50 * MINUTE):
         world.advance_to(begins + after)
-        seen.append((parse_instant(shown(world, symbol)["updateTime"]) - begins) // NS_PER_S)
-    assert seen == [-90, 0, 900, 960, 2700]
+        observed.append((parse_instant(view(world, symbol)["updateTime"]) - begins) // NS_PER_S)
+    assert observed == [-90, 0, 900, 960, 2700]
 
 
 def test_frames_of_a_stream_carry_the_instant_of_their_change(world: Desk) -> None:
@@ -135,8 +135,8 @@ def test_frames_of_a_stream_carry_the_instant_of_their_change(world: Desk) -> No
     follower.take()
     over = world.core.games.plan.event_end(SYMBOL[4:])
     world.advance_to(over + 10 * MINUTE)
-    closed = [one for frame in follower.take() for one in frame.instruments]
-    assert [(one.state, one.update_time) for one in closed] == [
+    closed = [instrument for frame in follower.take() for instrument in frame.instruments]
+    assert [(item.state, item.update_time) for item in closed] == [
         (wire.InstrumentState.INSTRUMENT_STATE_CLOSED, over)
     ]
     assert updated(world, SYMBOL) == over
@@ -162,8 +162,8 @@ def test_lists_sort_by_what_they_show() -> None:
     for moment in ("2026-09-09T01:00:00Z", "2026-09-10T11:00:00Z"):
         world.advance_to(moment)
         for path, name in (("/v1/events", "events"), ("/v1/markets", "markets")):
-            found = world.gateway.get(
+            result = world.gateway.get(
                 path, params={"limit": 6000, "orderBy": "updatedAt", "orderDirection": "desc"}
             ).json()[name]
-            times = [one["updatedAt"] for one in found]
+            times = [item["updatedAt"] for item in result]
             assert times == sorted(times, reverse=True), (moment, path)

@@ -62,7 +62,9 @@ class ReferenceClient:
     def __init__(self, world: Connection, bug: str = "") -> None:
         self.world, self.bug = world, bug
         sim = world.simulation
-        firms = [one for one in sim.exchange.firms.all() if len(one.scopes) >= 14 and one.client_id]
+        firms = [
+            item for item in sim.exchange.firms.all() if len(item.scopes) >= 14 and item.client_id
+        ]
         self.firm, self.other = firms[0], firms[1]
         self.user = self.firm.users[0].name
         self._tokens: dict[str, tuple[str, int]] = {}

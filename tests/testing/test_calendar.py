@@ -62,23 +62,23 @@ def test_the_first_date_that_breaks_a_test_is_named_with_its_entries(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "client.py").write_text(client)
     assert main([*RUN, "--junit", "cases.xml", "--", sys.executable, "client.py"]) == 1
-    said = capsys.readouterr().out
-    found = json.loads(Path("found.json").read_text())
+    output = capsys.readouterr().out
+    result = json.loads(Path("found.json").read_text())
     name = "fees" if client is CLIENT else "the command"
-    assert [(one["test"], one["first"]) for one in found["broken"]] == [(name, "2026-09-25")]
-    assert any("fees.standard" in change for change in found["broken"][0]["changes"])
-    assert "2026-09-25 breaks 1 test" in said and "fees.standard" in said
-    assert found["failing"] == (["never"] if client is CLIENT else [])
-    assert len(found["runs"]) < found["dates"] / 2
-    says = "0.0695" if client is CLIENT else "exit code 1: fees differ"
-    assert found["broken"][0]["says"] == says and says in said
-    assert found["failing_says"] == ({"never": "no such field"} if client is CLIENT else {})
-    assert ("no such field" in said) == (client is CLIENT)
-    assert "sim serve --start 2026-09-25T18:00:00Z" in said
+    assert [(item["test"], item["first"]) for item in result["broken"]] == [(name, "2026-09-25")]
+    assert any("fees.standard" in change for change in result["broken"][0]["changes"])
+    assert "2026-09-25 breaks 1 test" in output and "fees.standard" in output
+    assert result["failing"] == (["never"] if client is CLIENT else [])
+    assert len(result["runs"]) < result["dates"] / 2
+    text = "0.0695" if client is CLIENT else "exit code 1: fees differ"
+    assert result["broken"][0]["says"] == text and text in output
+    assert result["failing_says"] == ({"never": "no such field"} if client is CLIENT else {})
+    assert ("no such field" in output) == (client is CLIENT)
+    assert "sim serve --start 2026-09-25T18:00:00Z" in output
     assert (Path("runs") / "2026-09-25" / "journal.ndjson").is_file()
     failures = ElementTree.parse("cases.xml").getroot().iter("failure")
-    assert "2026-09-25 breaks it" in [one.get("message") for one in failures]
-    assert max(map(len, said.splitlines())) <= 100
+    assert "2026-09-25 breaks it" in [failure.get("message") for failure in failures]
+    assert max(map(len, output.splitlines())) <= 100
 
 
 @pytest.mark.soak
@@ -88,11 +88,11 @@ def test_exchanges_of_the_fixture_begin_at_each_date(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "test_mine.py").write_text(OF_THE_FIXTURE)
     assert main([*RUN, "--", sys.executable, "-m", "pytest", "-q", "test_mine.py"]) == 1
-    found = json.loads(Path("found.json").read_text())
-    ((broken),) = found["broken"]
+    result = json.loads(Path("found.json").read_text())
+    ((broken),) = result["broken"]
     assert (broken["test"], broken["first"]) == ("test_mine::test_subjects", "2026-06-29")
     assert "404" in broken["says"]
-    assert found["failing"] == found["unmet"] == []
+    assert result["failing"] == result["unmet"] == []
 
 
 def test_tests_that_never_meet_an_exchange_show_nothing(
@@ -100,9 +100,9 @@ def test_tests_that_never_meet_an_exchange_show_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main([*RUN, "--", sys.executable, "-c", "pass"]) == 1
-    found = json.loads(Path("found.json").read_text())
-    assert found["unmet"] == list(found["runs"]) and not found["ok"]
-    assert not found["broken"] and not found["failing"]
+    result = json.loads(Path("found.json").read_text())
+    assert result["unmet"] == list(result["runs"]) and not result["ok"]
+    assert not result["broken"] and not result["failing"]
     assert "no call reached the exchange of any date" in capsys.readouterr().out
 
 
@@ -113,5 +113,5 @@ def test_every_date_of_the_catalogue_is_one_of_the_calendar(
     listed = json.loads(capsys.readouterr().out)
     assert main(["catalogue", "dates", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert sum(len(one["changes"]) for one in listed) == len(rows)
-    assert listed[0]["changes"] == [] and listed == sorted(listed, key=lambda one: one["day"])
+    assert sum(len(item["changes"]) for item in listed) == len(rows)
+    assert listed[0]["changes"] == [] and listed == sorted(listed, key=lambda item: item["day"])

@@ -78,7 +78,7 @@ def run_leg(leg: str, bug: str = "") -> LegResult:
 
 def failed(legs: Sequence[LegResult]) -> list[str]:
     verdicts = judge(PROFILE, legs).verdicts
-    return [one.item.id for one in verdicts if one.verdict == "failed"]
+    return [entry.item.id for entry in verdicts if entry.verdict == "failed"]
 
 
 @pytest.fixture(scope="module")
@@ -91,14 +91,16 @@ def good() -> list[LegResult]:
 def test_a_good_client_passes_and_what_it_never_did_is_not_exercised(good: list[LegResult]) -> None:
     report = judge(PROFILE, good)
     assert report.ok and not failed(good)
-    unexercised = [one.item.id for one in report.verdicts if one.verdict == "not exercised"]
+    unexercised = [entry.item.id for entry in report.verdicts if entry.verdict == "not exercised"]
     assert unexercised == [
         "survives-retail-maintenance",
         "narrow-reports",
         "quotes-by-the-requester",
         "confirm-in-time",
     ]
-    assert [one.evidence for one in report.verdicts if one.verdict == "not exercised"][:3] == [
+    assert [entry.evidence for entry in report.verdicts if entry.verdict == "not exercised"][
+        :3
+    ] == [
         ("it needs CreateOrder and a call after it, which the tests did not make",),
         (
             "it applies to the next report query after the 504 of an unfiltered one, and there was"
@@ -126,11 +128,11 @@ def test_a_leg_says_which_calls_would_have_met_its_trouble(leg: str, needs: str)
     sim = Simulation(LEGS[leg].load())
     assert connect(sim).gateway.get("/v1/markets?limit=1").status == 200
     report = judge(PROFILE, [leg_of_simulation(LEGS[leg], sim, 0)])
-    (verdict,) = (one for one in report.verdicts if one.item.leg == leg)
+    (verdict,) = (entry for entry in report.verdicts if entry.item.leg == leg)
     assert verdict.verdict == "not exercised"
     assert verdict.evidence == (f"it needs {needs}, which the tests did not make",)
-    says = f"not exercised: {verdict.item.id}: it needs {needs}"
-    assert says in " ".join(" ".join(lines(report)).split())
+    text = f"not exercised: {verdict.item.id}: it needs {needs}"
+    assert text in " ".join(" ".join(lines(report)).split())
 
 
 def test_every_item_and_leg_says_what_a_client_lacks() -> None:
@@ -157,9 +159,9 @@ def test_a_client_that_never_calls_shows_nothing() -> None:
     results = [leg_of_simulation(leg, Simulation(leg.load()), 0) for leg in PROFILE.legs[:2]]
     report = judge(PROFILE, results)
     assert not report.ok
-    assert {one.verdict for one in report.verdicts} == {"not exercised"}
-    told = " ".join(" ".join(lines(report)).split())
-    assert "They find it by SIM_READY_FILE" in told and "fixture `exchange`" in told
+    assert {item.verdict for item in report.verdicts} == {"not exercised"}
+    reported = " ".join(" ".join(lines(report)).split())
+    assert "They find it by SIM_READY_FILE" in reported and "fixture `exchange`" in reported
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +178,7 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.long
 def test_a_command_finds_the_exchange_and_its_report_has_every_form(certified: Path) -> None:
     report = json.loads((certified / "report.json").read_text())
-    verdicts = {one["id"]: one["verdict"] for one in report["items"]}
+    verdicts = {item["id"]: item["verdict"] for item in report["items"]}
     assert verdicts["tests"] == "passed" and verdicts["survives-errors"] == "failed"
     assert verdicts["narrow-reports"] == "not exercised"
     assert "not the venue's certificate" in report["note"]
@@ -197,8 +199,8 @@ def test_a_bundle_replays_to_the_same_digests_and_holds_no_key(
     main(["certify", "--check", str(bundle)])
     assert "replay to the same digests and the same verdicts" in capsys.readouterr().out
     with ZipFile(bundle) as files:
-        whole = b"".join(files.read(name) for name in files.namelist())
-    assert b"PRIVATE KEY" not in whole and b'"secret_key"' not in whole
+        total = b"".join(files.read(name) for name in files.namelist())
+    assert b"PRIVATE KEY" not in total and b'"secret_key"' not in total
 
 
 def test_a_bundle_that_claims_more_than_its_journals_show_is_caught(
@@ -218,11 +220,11 @@ def test_a_bundle_that_claims_more_than_its_journals_show_is_caught(
 @pytest.fixture
 def two_legs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The profile has two of its legs, `plain` and `errors`, so that each test runs twice."""
-    (name,) = (one for one in profile.profiles() if one.startswith(f"{profile.DEFAULT}-"))
+    (name,) = (item for item in profile.profiles() if item.startswith(f"{profile.DEFAULT}-"))
     document = yaml.safe_load(profile.profiles()[name])
     kept = ("plain", "errors")
     document["legs"] = [leg for leg in document["legs"] if leg["id"] in kept]
-    document["items"] = [one for one in document["items"] if one.get("leg", "plain") in kept]
+    document["items"] = [item for item in document["items"] if item.get("leg", "plain") in kept]
     text = yaml.safe_dump(document).encode()
     for module in (profile, bundle):
         monkeypatch.setattr(module, "profiles", lambda: {name: text})
@@ -238,9 +240,11 @@ def test_what_failed_is_named_and_what_it_said_stays_with_who_ran_it(
     out = tmp_path / "out"
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(tmp_path)]
     assert main(["certify", "--clock", "manual", "--out", str(out), "--", *command]) == 1
-    said = capsys.readouterr().out
-    assert "  errors: test_leagues::test_leagues failed\n      AssertionError: my secret\n" in said
-    assert "legs/LEG/output.txt" in said
+    output = capsys.readouterr().out
+    assert (
+        "  errors: test_leagues::test_leagues failed\n      AssertionError: my secret\n" in output
+    )
+    assert "legs/LEG/output.txt" in output
     legs = {leg["leg"]: leg for leg in json.loads((out / "report.json").read_text())["legs"]}
     assert legs["errors"]["failing"] == ["test_leagues::test_leagues"]
     assert legs["plain"]["failing"] == []

@@ -30,7 +30,7 @@ def test_the_forty_bugs_are_planted_and_stand_in_the_results() -> None:
 
 def test_the_results_are_of_these_bugs_and_nine_of_ten_are_found() -> None:
     for bug in NAMES:
-        assert {one["bug"] for one in RESULTS.trials[bug].values()} == {fingerprint(bug)}, bug
+        assert {trial["bug"] for trial in RESULTS.trials[bug].values()} == {fingerprint(bug)}, bug
     assert sum(bool(RESULTS.finders(bug)) for bug in NAMES) >= 36
 
 
@@ -45,8 +45,8 @@ def test_what_no_tool_finds_has_a_reason() -> None:
 
 
 def test_a_find_is_nothing_that_is_said_without_the_bug() -> None:
-    known = {said for control in RESULTS.controls.values() for said in control["every"]}
-    assert not known & {said for bug in NAMES for said, _ in RESULTS.finders(bug).values()}
+    results = {output for control in RESULTS.controls.values() for output in control["every"]}
+    assert not results & {output for bug in NAMES for output, _ in RESULTS.finders(bug).values()}
 
 
 @pytest.mark.parametrize("bug", EXCHANGE_BUGS)
@@ -65,7 +65,7 @@ def test_a_bug_whose_place_has_changed_is_no_bug() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("tool", "bug", "says"),
+    ("tool", "bug", "text"),
     [
         ("hunt", "reservation_kept", "invariant: orders: "),
         ("hunt", "session_revoked_late", "twin: AccountsAPI.GetWhoAmI accepted a token at "),
@@ -76,9 +76,9 @@ def test_a_bug_whose_place_has_changed_is_no_bug() -> None:
         ("beliefs", "decimals_as_floats", "knows what it spent"),
     ],
 )
-def test_what_is_found_in_a_moment_is_still_found(tool: str, bug: str, says: str) -> None:
-    said = attempt(tool, bug, TOOLS[tool].seconds)["said"]
-    assert [sentence for sentence, _ in said.values() if sentence.startswith(says)]
+def test_what_is_found_in_a_moment_is_still_found(tool: str, bug: str, text: str) -> None:
+    output = attempt(tool, bug, TOOLS[tool].seconds)["said"]
+    assert [sentence for sentence, _ in output.values() if sentence.startswith(text)]
 
 
 def test_without_a_bug_they_are_silent() -> None:

@@ -43,13 +43,13 @@ CHANGES = {
 
 
 def test_constants_boundaries_logic_choices_and_statements_are_changed_and_text_is_not() -> None:
-    found = {(one.before, one.after): one.kind for one in mutants("fee.py", SOURCE)}
-    found.pop(("3", "4"), None)
-    assert set(found.values()) == set(CHANGES.values())
-    assert {change: found.get(change) for change in CHANGES if "cap=" not in change[0]} == {
+    result = {(mutant.before, mutant.after): mutant.kind for mutant in mutants("fee.py", SOURCE)}
+    result.pop(("3", "4"), None)
+    assert set(result.values()) == set(CHANGES.values())
+    assert {change: result.get(change) for change in CHANGES if "cap=" not in change[0]} == {
         change: kind for change, kind in CHANGES.items() if "cap=" not in change[0]
     }
-    assert not any("At most" in before or "not 6" in after for before, after in found)
+    assert not any("At most" in before or "not 6" in after for before, after in result)
 
 
 def test_the_layout_of_classes_and_checks_of_our_own_mistakes_are_left_alone() -> None:
@@ -59,7 +59,7 @@ class Pairs:
     rows: dict = field(default_factory=lambda: dict(zip(NAMES, VALUES, strict=True)))
     strict: bool = convert(text, strict=False)
 """
-    assert [one.kind for one in mutants("pairs.py", source)] == ["arguments", "constant"]
+    assert [mutant.kind for mutant in mutants("pairs.py", source)] == ["arguments", "constant"]
 
 
 @pytest.mark.parametrize("number", range(len(mutants("fee.py", SOURCE))))
@@ -73,21 +73,21 @@ def test_a_mutant_is_the_source_with_one_change_on_the_same_lines(number: int) -
 
 
 def test_every_area_has_files_and_no_file_has_two() -> None:
-    found = {area: sources(area) for area in AREAS}
-    assert all(found.values())
-    files = [file for mine in found.values() for file in mine]
+    result = {area: sources(area) for area in AREAS}
+    assert all(result.values())
+    files = [file for mine in result.values() for file in mine]
     assert len(files) == len(set(files))
 
 
 @pytest.mark.long
 def test_mutants_that_are_called_equivalent_are_in_the_code() -> None:
-    known = known_equivalents()
+    existing = known_equivalents()
     present = {
-        one.key
-        for path in {path for path, *_ in known}
-        for one in mutants(path, (ROOT / path).read_text())
+        mutant.key
+        for path in {path for path, *_ in existing}
+        for mutant in mutants(path, (ROOT / path).read_text())
     }
-    assert known <= present
+    assert existing <= present
 
 
 def test_code_outside_functions_is_tried_with_the_tests_that_use_what_it_defines() -> None:
@@ -102,11 +102,13 @@ def ask():
     return 4
 register(5)
 """
-    found = {one.line: names_defined(source, one.line) for one in mutants("ask.py", source)}
-    assert found[2] == ["LOW", "HIGH"]
-    assert found[5] == ["size"]
-    assert found[7] == ["ask"]
-    assert found[10] == []
+    result = {
+        mutant.line: names_defined(source, mutant.line) for mutant in mutants("ask.py", source)
+    }
+    assert result[2] == ["LOW", "HIGH"]
+    assert result[5] == ["size"]
+    assert result[7] == ["ask"]
+    assert result[10] == []
     users = CoverageMap(
         tests=["test_a", "test_b", "test_c"],
         took=[1, 1, 1],
@@ -119,7 +121,7 @@ register(5)
         },
         modules={"ask.py": 0b111},
     )
-    tried = {one.line: users.covering(one, source, 9) for one in mutants("ask.py", source)}
+    tried = {mutant.line: users.covering(mutant, source, 9) for mutant in mutants("ask.py", source)}
     assert (tried[2], tried[5], tried[10]) == ([1], [0], [0, 1, 2])
     assert users.covering(mutants("ask.py", source)[-1], source, 9, seconds=0) == [0, 1, 2]
 
@@ -127,21 +129,21 @@ register(5)
 def test_what_is_kept_in_constants_and_caches_is_tried_in_a_fresh_process() -> None:
     path = "sim/api/streams/shared_frames.py"
     source = (ROOT / path).read_text()
-    one_each = {one.function: one for one in mutants(path, source)}
-    fresh = {name: CoverageMap().runs_at_import(one, source) for name, one in one_each.items()}
+    one_each = {mutant.function: mutant for mutant in mutants(path, source)}
+    fresh = {name: CoverageMap().runs_at_import(item, source) for name, item in one_each.items()}
     assert fresh["nesting"]
     assert not fresh["part"] and not fresh["error_frame"]
     path = "sim/run/engine/time_travel.py"
     source = (ROOT / path).read_text()
-    one_each = {one.function: one for one in mutants(path, source)}
-    fresh = {name: CoverageMap().runs_at_import(one, source) for name, one in one_each.items()}
+    one_each = {mutant.function: mutant for mutant in mutants(path, source)}
+    fresh = {name: CoverageMap().runs_at_import(item, source) for name, item in one_each.items()}
     assert fresh["all_or_nothing"] and not fresh["leave"]
 
 
 def test_a_name_that_only_a_constant_uses_is_tried_with_the_tests_of_that_constant() -> None:
     path = "sim/core/model/funding_records.py"
     source = (ROOT / path).read_text()
-    (state,) = (one for one in mutants(path, source) if one.after == "ACKNOWLEDGED = 0")
+    (state,) = (mutant for mutant in mutants(path, source) if mutant.after == "ACKNOWLEDGED = 0")
     measured = CoverageMap(
         tests=["test_steps", "test_others"],
         took=[1, 1],
@@ -195,8 +197,8 @@ def test_only_what_pytest_collects_is_measured() -> None:
     file = "tests/api/test_gateway_lists.py"
     text = (ROOT / file).read_text()
     assert "\nTest = " in text, "another file with a type that has a test's name will do"
-    found = texts_of([file], {f"{file}::{name}[1-a::b]" for name in FUNCTIONS.findall(text)})
-    assert list(found[file]) == FUNCTIONS.findall(text)
+    result = texts_of([file], {f"{file}::{name}[1-a::b]" for name in FUNCTIONS.findall(text)})
+    assert list(result[file]) == FUNCTIONS.findall(text)
 
 
 RUN = """
@@ -236,7 +238,7 @@ def test_a_test_that_fails_on_unchanged_code_kills_nothing_and_the_others_are_tr
             job.killed_by = next((name for name in job.tests if name in noticed), "")
 
     path = "sim/core/model/quantities.py"
-    inside = [one for one in mutants(path, (ROOT / path).read_text()) if one.function][:2]
+    inside = [item for item in mutants(path, (ROOT / path).read_text()) if item.function][:2]
     lists = ({"t.py::flaky": 1.0, "t.py::good": 1.0}, {"t.py::flaky": 1.0, "t.py::blind": 1.0})
     jobs = [Job(mutant, tests) for mutant, tests in zip(inside, lists, strict=True)]
     monkeypatch.setattr(runs, "run_warm", run_tests)

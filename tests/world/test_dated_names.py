@@ -37,8 +37,8 @@ def world(request: pytest.FixtureRequest) -> Connection:
 
 
 def events(world: Connection) -> list[dict[str, Any]]:
-    found = world.gateway.get("/v1/events", params={"limit": "500"}).json()["events"]
-    return [event for event in found if "updown" not in event["slug"]]
+    result = world.gateway.get("/v1/events", params={"limit": "500"}).json()["events"]
+    return [event for event in result if "updown" not in event["slug"]]
 
 
 def test_the_date_in_the_slug_of_a_game_is_the_date_on_which_it_is_played(

@@ -42,9 +42,9 @@ class Season:
     def __init__(self) -> None:
         self.games = GeneratedGames(Leagues(), 40, NOW)
         self.events: list[Event] = [self.games.event(slug) for slug in self.games.slugs]
-        self.markets: list[Market] = [one for event in self.events for one in event.markets]
-        found = [self.games.find(market.slug) for market in self.markets]
-        self.instruments: list[Instrument] = [one for one in found if one is not None]
+        self.markets: list[Market] = [item for event in self.events for item in event.markets]
+        results = [self.games.find(market.slug) for market in self.markets]
+        self.instruments: list[Instrument] = [item for item in results if item is not None]
         assert len(self.instruments) == len(self.markets) > 500
 
     def game_end(self, event: Event) -> Instant:
@@ -53,12 +53,14 @@ class Season:
 
     def dates(self) -> dict[str, tuple[Instant, ...]]:
         """When the markets of an event change, ascending."""
-        found = {}
+        result = {}
         for event in self.events:
-            one = next(one for one in self.instruments if one.event == event.slug)
-            opens = () if one.start == one.created else (one.start,)
-            found[event.slug] = (*opens, self.game_end(event), one.expiration, one.termination)
-        return found
+            item = next(
+                instrument for instrument in self.instruments if instrument.event == event.slug
+            )
+            opens = () if item.start == item.created else (item.start,)
+            result[event.slug] = (*opens, self.game_end(event), item.expiration, item.termination)
+        return result
 
 
 @pytest.fixture(scope="module")
@@ -76,15 +78,15 @@ def test_events_and_markets_are_numbered_in_order(season: Season) -> None:
         assert event.game_id == str(FIRST_GAME + event.id)
         assert games.has(event.slug)
         first = FIRST_MARKET + number * MARKETS_PER_EVENT
-        assert [int(one.id) for one in event.markets] == list(
+        assert [int(item.id) for item in event.markets] == list(
             range(first, first + len(event.markets))
         )
         for market in event.markets:
             assert games.market_numbered(int(market.id)) == games.market(market.slug) == market
         assert games.market_numbered(first + len(event.markets)) is None
         assert games.bare(event.slug).markets == []
-        assert [one.slug for one in event.markets] == games.symbols_of(event.slug)
-    assert all(one.sort_order == int(one.id) % 1000 for one in season.markets)
+        assert [item.slug for item in event.markets] == games.symbols_of(event.slug)
+    assert all(item.sort_order == int(item.id) % 1000 for item in season.markets)
     for nothing in (0, FIRST_EVENT - 1, FIRST_EVENT + 40, FIRST_MARKET - 1, FIRST_MARKET + 4000):
         assert games.slug_numbered(nothing) is None
         assert games.market_numbered(nothing) is None
@@ -101,10 +103,10 @@ def test_what_is_no_number_of_a_game_is_not_found(season: Season, text: str) -> 
 
 def test_symbols_lead_to_events_and_instruments(season: Season) -> None:
     games = season.games
-    assert list(games.symbols()) == [one.slug for one in season.markets]
+    assert list(games.symbols()) == [item.slug for item in season.markets]
     assert len(games) == len(season.markets) and games
     for event in season.events:
-        mine = [one for one in season.instruments if one.event == event.slug]
+        mine = [item for item in season.instruments if item.event == event.slug]
         assert list(games.of_event(event.slug)) == mine
         for instrument in mine:
             assert games.event_slug(instrument.symbol) == event.slug
@@ -124,7 +126,9 @@ def test_symbols_lead_to_events_and_instruments(season: Season) -> None:
 
 def test_rows_have_the_values_of_the_markets(season: Season) -> None:
     assert [row for rows in season.games.rows for row in rows] == list(map(row_of, season.markets))
-    assert [len(rows) for rows in season.games.rows] == [len(one.markets) for one in season.events]
+    assert [len(rows) for rows in season.games.rows] == [
+        len(event.markets) for event in season.events
+    ]
 
 
 def test_games_of_one_kind_have_the_same_kinds_of_markets(season: Season) -> None:
@@ -140,13 +144,13 @@ def test_games_of_one_kind_have_the_same_kinds_of_markets(season: Season) -> Non
 
 def test_states_follow_from_dates_and_from_the_end_of_the_game(season: Season) -> None:
     dates = season.dates()
-    edges = sorted({at for found in dates.values() for at in found})
-    by_symbol = {one.symbol: one for one in season.instruments}
+    edges = sorted({at for date in dates.values() for at in date})
+    by_symbol = {item.symbol: item for item in season.instruments}
     states = set()
     for at in (edges[0] - 1, *(edge + more for edge in edges[::9] for more in (-1, 0)), edges[-1]):
-        found = list(season.games.states(at))
-        assert [symbol for symbol, _ in found] == list(by_symbol)
-        for symbol, (state, *scales) in found:
+        result = list(season.games.states(at))
+        assert [symbol for symbol, _ in result] == list(by_symbol)
+        for symbol, (state, *scales) in result:
             instrument = by_symbol[symbol]
             ends, expires, terminates = dates[instrument.event][-3:]
             assert state is (
@@ -169,7 +173,7 @@ def test_states_follow_from_dates_and_from_the_end_of_the_game(season: Season) -
 def test_edges_are_the_dates_at_which_markets_change(season: Season, data: st.DataObject) -> None:
     """In order of date, then of listing; an interval has its end and not its beginning."""
     edges = sorted(
-        (at, number) for number, found in enumerate(season.dates().values()) for at in found
+        (at, number) for number, result in enumerate(season.dates().values()) for at in result
     )
     instants = [at for at, _ in edges]
     moments = st.sampled_from(instants).flatmap(
@@ -183,7 +187,7 @@ def test_edges_are_the_dates_at_which_markets_change(season: Season, data: st.Da
         if first < at <= second
         for market in season.events[number].markets
     ]
-    assert [one.symbol for one in season.games.moving(first, second)] == expected
+    assert [game.symbol for game in season.games.moving(first, second)] == expected
 
 
 def test_a_game_that_has_expired_before_the_world_begins_is_over(season: Season) -> None:
@@ -210,7 +214,7 @@ def test_a_search_is_over_the_texts_of_events_and_markets(season: Season, words:
     holding, titled = season.games.search(tuple(words))
 
     def named(passes: list[bool]) -> list[int]:
-        return [place for place, passed in enumerate(passes) if passed]
+        return [position for position, passed in enumerate(passes) if passed]
 
     texts = ["\n".join(event_texts(event)).lower() for event in season.events]
     titles = [event.title.lower() for event in season.events]
@@ -261,20 +265,20 @@ class Listed:
     def expected(self, slots: list[tuple[int, Instant]]) -> list[Event]:
         """The events by place; an event without a slug where there is none."""
         reference = self.reference
-        found = [reference.event_named(slug) for slug in reference.generated.slugs]
-        games = [event for event in found if event is not None]
+        results = [reference.event_named(slug) for slug in reference.generated.slugs]
+        games = [event for event in results if event is not None]
         recurring = [reference.recurring.event(Slot(*slot)) for slot in slots]
         recurring += [Event()] * (3 - len(slots))
         return [*reference.events[:2], *games, *recurring, *reference.events[2:]]
 
     def markets(self, events: list[Event]) -> list[Market | None]:
         """The markets by place. What was added to a game comes after everything else listed."""
-        found: list[Market | None] = []
+        results: list[Market | None] = []
         for event in events:
-            found += [one for one in event.markets if one.slug != "by-hand"] or [None]
-        late = len(found) - len(self.reference.events[2].markets)
+            results += [item for item in event.markets if item.slug != "by-hand"] or [None]
+        late = len(results) - len(self.reference.events[2].markets)
         by_hand = self.reference.market("by-hand")
-        return [*found[:late], by_hand, *found[late:]]
+        return [*results[:late], by_hand, *results[late:]]
 
 
 @pytest.mark.parametrize("slots", [[], SLOTS[:2], SLOTS])
@@ -293,24 +297,24 @@ def test_a_catalogue_has_a_place_for_every_event_and_market(
     assert len(catalogue.rows) == len(markets)
     first = sum(len(event.markets) for event in events[:2])
     assert catalogue.dormant_markets == range(first, first + len(reference.generated))
-    for place, market in enumerate(markets):
-        owner = catalogue.event_of(place)
-        assert place in catalogue.markets_of(owner)
+    for position, market in enumerate(markets):
+        owner = catalogue.event_of(position)
+        assert position in catalogue.markets_of(owner)
         if market is None:
-            assert (catalogue.rows[place].slug, events[owner].slug) == ("", "")
+            assert (catalogue.rows[position].slug, events[owner].slug) == ("", "")
             with pytest.raises(LookupError):
-                catalogue.market(place)
+                catalogue.market(position)
         else:
-            assert catalogue.market(place) == market
-            assert catalogue.rows[place] == row_of(market)
-            assert catalogue.position_of_market(market.slug) == place
+            assert catalogue.market(position) == market
+            assert catalogue.rows[position] == row_of(market)
+            assert catalogue.position_of_market(market.slug) == position
             event = reference.event_of(market.slug)
             assert event is not None and events[owner].slug == event.slug
-    for place, event in enumerate(events):
+    for position, event in enumerate(events):
         if event.slug:
-            assert catalogue.event_with_markets(place) == event
-            assert catalogue.position_of_event(event.slug) == place
-            names = [catalogue.rows[one].slug for one in catalogue.markets_of(place)]
+            assert catalogue.event_with_markets(position) == event
+            assert catalogue.position_of_event(event.slug) == position
+            names = [catalogue.rows[item].slug for item in catalogue.markets_of(position)]
             assert names == [market.slug for market in event.markets]
     gone = [reference.recurring.event(Slot(*slot)) for slot in SLOTS if slot not in slots]
     for nothing in ("", "nobody", *(event.slug for event in gone)):
@@ -318,7 +322,7 @@ def test_a_catalogue_has_a_place_for_every_event_and_market(
         assert catalogue.position_of_market(nothing) is None
     assert all(catalogue.position_of_market(event.markets[0].slug) is None for event in gone)
     assert catalogue.recurring_markets() == [
-        place for place in range(len(markets)) if 10 <= catalogue.event_of(place) < 13
+        index for index in range(len(markets)) if 10 <= catalogue.event_of(index) < 13
     ]
     again = reference.catalogue(3)  # keys that move are those that are made from the start
     again.show_recurring(slots)
@@ -327,15 +331,15 @@ def test_a_catalogue_has_a_place_for_every_event_and_market(
     ):
         assert kept is not None and fresh is not None
         size = len(events) if kept is before[0] else len(markets)
-        assert [kept.key(place) for place in range(size)] == [
-            fresh.key(place) for place in range(size)
+        assert [kept.key(index) for index in range(size)] == [
+            fresh.key(index) for index in range(size)
         ]
     title, by_end = before
     assert title is not None and by_end is not None
-    for place, event in enumerate(events):
-        assert title.key(place) == (event.title if event.slug else MISSING)
-    for place, market in enumerate(markets):
-        assert by_end.key(place) == (MISSING if market is None else market.end_date)
+    for position, event in enumerate(events):
+        assert title.key(position) == (event.title if event.slug else MISSING)
+    for position, market in enumerate(markets):
+        assert by_end.key(position) == (MISSING if market is None else market.end_date)
     assert catalogue.event_key("enddate") is catalogue.event_key("enddate") is not None
     assert catalogue.event_key("eventdate") is not None and catalogue.event_key("luck") is None
     assert catalogue.market_key("eventdate") is None
@@ -366,7 +370,7 @@ def test_a_catalogue_tries_filters_on_one_game_of_a_kind() -> None:
         assert list(catalogue.markets_where(of_market)) == fits
         dormant = catalogue.dormant_markets
         assert list(catalogue.markets_where(of_market, dormant_only=True)) == [
-            passed and place in dormant for place, passed in enumerate(fits)
+            passed and position in dormant for position, passed in enumerate(fits)
         ]
 
 
@@ -378,7 +382,7 @@ def test_a_catalogue_is_searched_by_its_texts(words: list[str]) -> None:
     catalogue = listed.catalogue
     catalogue.show_recurring(SLOTS[:2])
     holding, titled = catalogue.search(words)
-    for place, event in enumerate(listed.expected(SLOTS[:2])):
+    for position, event in enumerate(listed.expected(SLOTS[:2])):
         text = "\n".join(event_texts(event)).lower()
-        assert holding[place] == all(word in text for word in words), event.slug
-        assert titled[place] == all(word in event.title.lower() for word in words), event.slug
+        assert holding[position] == all(word in text for word in words), event.slug
+        assert titled[position] == all(word in event.title.lower() for word in words), event.slug

@@ -86,16 +86,16 @@ def test_a_future_has_a_market_for_each_contender() -> None:
         event_date="2027-06-20",
         markets=reference.markets,
     )
-    assert [one.symbol for one in instruments] == [
+    assert [instrument.symbol for instrument in instruments] == [
         f"tec-champion-2027-{name}" for name in ("bos", "nyk", "okc")
     ]
-    for rank, (name, one, market) in enumerate(
+    for rank, (name, item, market) in enumerate(
         zip(FUTURE["teams"], instruments, reference.markets, strict=True)
     ):
         team = reference.team("nba", name)
-        scale, tick, qty_scale, minimum = terms_of(one.symbol, NOW)
-        assert structs.replace(one, metadata={}) == Instrument(
-            symbol=one.symbol,
+        scale, tick, qty_scale, minimum = terms_of(item.symbol, NOW)
+        assert structs.replace(item, metadata={}) == Instrument(
+            symbol=item.symbol,
             description=f"Champion 2027: {team.name}?",
             product_id="tec",
             price_scale=scale,
@@ -114,9 +114,9 @@ def test_a_future_has_a_market_for_each_contender() -> None:
             subcategory="nba",
             related=Related("champion-2027/futures", EventOutcome.MUTUALLY_EXCLUSIVE, rank),
         )
-        assert one.metadata["event_id"] == "20001"
-        assert one.metadata["market_sport_type"] == "futures"
-        assert (market.id, market.slug) == (str(500_001 + rank), one.symbol)
+        assert item.metadata["event_id"] == "20001"
+        assert item.metadata["market_sport_type"] == "futures"
+        assert (market.id, market.slug) == (str(500_001 + rank), item.symbol)
         league = reference.league_by_slug["nba"].name
         assert market.metadata == {"outcomeType": "futures", "tournament": league}
         assert [side.team for side in market.market_sides] == [team, None]
@@ -142,14 +142,18 @@ def test_a_question_has_a_market_for_each_answer() -> None:
     hold, cut = reference.markets
     assert [side.price for side in hold.market_sides] == ["0.62", "0.38"]
     assert cut.market_sides[0].price == f"{float(mid_of(cut.slug))}", "any price, without one"
-    for rank, (one, market) in enumerate(zip(instruments, reference.markets, strict=True)):
-        assert one.related == Related(
+    for rank, (item, market) in enumerate(zip(instruments, reference.markets, strict=True)):
+        assert item.related == Related(
             "rate-september-2026/event", EventOutcome.MUTUALLY_EXCLUSIVE, rank
         )
-        assert (one.market_type, one.category, one.series) == ("event", "economics", "rates-2026")
-        assert one.index_condition is None and market.asset_price_terms is None
+        assert (item.market_type, item.category, item.series) == (
+            "event",
+            "economics",
+            "rates-2026",
+        )
+        assert item.index_condition is None and market.asset_price_terms is None
         assert market.tags == event.tags
-        assert market.question == one.description
+        assert market.question == item.description
         assert (market.sports_market_type, market.metadata) == ("", {"outcomeType": "event"})
         assert market.outcomes == f'["{("No change", "Cut")[rank]}","No"]'
 
@@ -173,8 +177,8 @@ def test_an_event_is_named_after_its_end_or_the_day_that_it_is_about() -> None:
         assert event.slug == slug
         assert event.created_at == CREATED + shift
         assert (event.end_date or 0) - shift == parse_instant(row["end"])
-        assert {one.expiration for one in instruments} == {event.end_date}
-        assert {one.created for one in instruments} == {CREATED + shift}
+        assert {instrument.expiration for instrument in instruments} == {event.end_date}
+        assert {instrument.created for instrument in instruments} == {CREATED + shift}
     future = Reference()
     add_future(FUTURE, future, NOW, 365 * DAY)
     assert future.events[0].slug == "champion-2028"
@@ -183,7 +187,7 @@ def test_an_event_is_named_after_its_end_or_the_day_that_it_is_about() -> None:
 
 def test_answers_of_a_ladder_follow_from_each_other() -> None:
     instruments = add_topic(QUESTION | {"ladder": True}, Reference(empty=True), NOW, 0)
-    assert [one.related for one in instruments] == [
+    assert [instrument.related for instrument in instruments] == [
         Related("rate-september-2026/event", EventOutcome.DIRECTIONAL, rank) for rank in (0, 1)
     ]
 
@@ -213,14 +217,14 @@ def test_a_market_on_an_index_pays_by_its_levels(
     row = ON_INDEX | fields
     instruments = add_topic(row, reference, NOW, 0)
     end, family = parse_instant(row["end"]), Family(row["family"])
-    for one, market, level in zip(instruments, reference.markets, levels, strict=True):
+    for item, market, level in zip(instruments, reference.markets, levels, strict=True):
         begins = CREATED if family is Family.HIT else 0
         bare = IndexCondition(asset="crypto:btc", family=family, begins=begins, ends=end)
-        assert one.index_condition == structs.replace(bare, **level)
-        assert one.metadata["crypto_horizon"] == "1w"
-        assert one.metadata["instrument_product_series"] == "rates-2026"
-        assert ("interval_start" in one.metadata) == bool(begins)
-        assert ("crypto_range_lower" in one.metadata) == ("lower" in level)
+        assert item.index_condition == structs.replace(bare, **level)
+        assert item.metadata["crypto_horizon"] == "1w"
+        assert item.metadata["instrument_product_series"] == "rates-2026"
+        assert ("interval_start" in item.metadata) == bool(begins)
+        assert ("crypto_range_lower" in item.metadata) == ("lower" in level)
         terms = market.asset_price_terms
         assert terms is not None
         assert (terms.horizon, terms.window_start, terms.window_end) == ("1w", begins or None, end)
@@ -436,9 +440,9 @@ def test_metadata_without_a_value_are_left_out(
 ) -> None:
     """S2.6-5: sides have names where the instrument was created from 2026-07-21 on."""
     instrument = structs.replace(GAME, **fields)
-    found = metadata_of(instrument, structs.replace(FACTS, **facts), 1)
-    assert set(metadata_of(GAME, FACTS, 1)) - set(found) == missing
-    assert all(found.values())
+    result = metadata_of(instrument, structs.replace(FACTS, **facts), 1)
+    assert set(metadata_of(GAME, FACTS, 1)) - set(result) == missing
+    assert all(result.values())
 
 
 @pytest.mark.parametrize(
@@ -452,16 +456,16 @@ def test_metadata_without_a_value_are_left_out(
 def test_a_product_of_an_event_is_named_after_its_series_or_what_stands_for_it(
     fields: dict[str, str], product: str, series: str | None
 ) -> None:
-    found = metadata_of(structs.replace(GAME, **fields), FACTS, 1)
-    assert (found["event_product_id"], found.get("event_series")) == (product, series)
+    result = metadata_of(structs.replace(GAME, **fields), FACTS, 1)
+    assert (result["event_product_id"], result.get("event_series")) == (product, series)
 
 
 def test_outcomes_without_a_team_or_a_game_say_so() -> None:
     plain = Facts(question="?", long=PairSide("Very likely"), short=PairSide("No"))
-    found = metadata_of(structs.replace(GAME, category="other"), plain, 1)
-    assert (found["participant_type"], found["long_participant_id"]) == ("outcome", "very-likely")
-    assert found["event_start_time"] == "2026-09-09 04:00:00+00", "the expiration"
-    assert found["event_category"] == "OTH"
+    result = metadata_of(structs.replace(GAME, category="other"), plain, 1)
+    assert (result["participant_type"], result["long_participant_id"]) == ("outcome", "very-likely")
+    assert result["event_start_time"] == "2026-09-09 04:00:00+00", "the expiration"
+    assert result["event_category"] == "OTH"
 
 
 def test_a_new_event_refers_to_the_last_of_its_tags() -> None:

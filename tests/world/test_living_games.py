@@ -53,16 +53,16 @@ def evening() -> GameDesk:
     return world
 
 
-def stands(shown: Any) -> dict[str, Any]:
+def stands(displayed: Any) -> dict[str, Any]:
     """What an event says of its game."""
-    return {name: shown.get(name) for name in ENDED_SCORE}
+    return {name: displayed.get(name) for name in ENDED_SCORE}
 
 
 def everything(world: GameDesk) -> list[dict[str, Any]]:
     """What there is to see of games that are live or over, and of some others."""
     return [
-        stands(found)
-        for found in (
+        stands(result)
+        for result in (
             *world.events(live="true"),
             *world.events(ended="true"),
             *(world.event(slug) for slug in GAMES),
@@ -73,19 +73,22 @@ def everything(world: GameDesk) -> list[dict[str, Any]]:
 def test_an_event_shows_the_prices_of_the_moment_whenever_it_was_looked_at(world: GameDesk) -> None:
     """Orders, a cancel and an operator change the event of a generated game without a quote."""
     generated = world.core.reference.generated.slugs
-    shown = next(one for one in world.events(active="true") if one["slug"] in generated)
+    displayed = next(item for item in world.events(active="true") if item["slug"] in generated)
     symbol = next(
-        one["slug"]
-        for one in shown["markets"]
-        if (one["exchangeStatus"], one["bestBidQuote"], one["bestAskQuote"]) == ("OPEN", None, None)
+        item["slug"]
+        for item in displayed["markets"]
+        if (item["exchangeStatus"], item["bestBidQuote"], item["bestAskQuote"])
+        == ("OPEN", None, None)
     )
     market = world.instrument(symbol)
     buyer, seller = world.trader(), world.trader(1)
 
     def quotes() -> tuple[float | None, float | None, str]:
-        (found,) = (one for one in world.event(shown["slug"])["markets"] if one["slug"] == symbol)
-        bid, ask = (found[f"best{side}Quote"] for side in ("Bid", "Ask"))
-        return bid and bid["value"], ask and ask["value"], found["exchangeStatus"]
+        (result,) = (
+            item for item in world.event(displayed["slug"])["markets"] if item["slug"] == symbol
+        )
+        bid, ask = (result[f"best{side}Quote"] for side in ("Bid", "Ask"))
+        return bid and bid["value"], ask and ask["value"], result["exchangeStatus"]
 
     assert quotes() == (None, None, "OPEN")
     placed = buyer.post("/v1/trading/orders", json=order(market, "buy", 3, 2)).json()["orderId"]
@@ -121,7 +124,7 @@ def test_a_score_never_falls_and_ends_as_planned(large: Exchange, data: st.DataO
     over = start + duration(event.subcategory, slug)
     assert large.games.plan.state_at(slug, start - 1) is None
     before = (0, 0, 0)
-    seen: dict[str, tuple[int, int]] = {}
+    observed: dict[str, tuple[int, int]] = {}
     for second in sorted(
         data.draw(st.lists(wide(0, (over - start) // NS_PER_S - 1, 3600), min_size=3, max_size=12))
     ):
@@ -134,17 +137,19 @@ def test_a_score_never_falls_and_ends_as_planned(large: Exchange, data: st.DataO
         )
         home, away = game.home_score or 0, game.away_score or 0
         assert home >= before[0] and away >= before[1] and game.at >= before[2], slug
-        assert list(game.periods)[: len(seen)] == list(seen), "periods come one after the other"
+        assert list(game.periods)[: len(observed)] == list(observed), (
+            "periods come one after the other"
+        )
         assert all(
             game.periods[name][0] >= points[0] and game.periods[name][1] >= points[1]
-            for name, points in seen.items()
+            for name, points in observed.items()
         )
-        before, seen = (home, away, game.at), game.periods
+        before, observed = (home, away, game.at), game.periods
         won = [
-            sum(one > two for one, two in found)
-            for found in (list(seen.values()), [points[::-1] for points in seen.values()])
+            sum(item > two for item, two in result)
+            for result in (list(observed.values()), [points[::-1] for points in observed.values()])
         ]
-        added = [sum(side) for side in zip(*seen.values(), strict=True)] or [0, 0]
+        added = [sum(side) for side in zip(*observed.values(), strict=True)] or [0, 0]
         running = event.subcategory in ("atp", "wta", "lol", "cs2", "wtt")
         assert (home <= won[0] and away <= won[1]) if running else [home, away] == added, slug
     final, planned = large.games.plan.state_at(slug, over), large.games.plan.final_game(slug)
@@ -158,7 +163,7 @@ def test_a_score_never_falls_and_ends_as_planned(large: Exchange, data: st.DataO
     assert (final.home_score or 0) >= before[0] and (final.away_score or 0) >= before[1]
     assert all(
         final.periods[name][0] >= points[0]
-        for name, points in seen.items()
+        for name, points in observed.items()
         if name in final.periods
     )
 
@@ -168,28 +173,28 @@ def test_a_night_of_games_seen_by_somebody_who_looks_every_few_minutes(world: Ga
     """Not begun, live, ended, and never back; every point stays; the last score is the one that
     stays.
     """
-    known: dict[str, Any] = {}
+    existing: dict[str, Any] = {}
     steps: set[tuple[str, str]] = set()
     for _ in range(30):
         world.advance("17m")
-        for found in (world.event(slug) for slug in GAMES):
-            slug, score = found["slug"], found["score"] or {"home": 0, "away": 0}
-            phase = "ended" if found["ended"] else "live" if found["live"] else "NS"
-            assert not (found["ended"] and found["live"])
-            assert (found["period"] == "NS") == (phase == "NS") and (found["period"] == "FT") == (
+        for result in (world.event(slug) for slug in GAMES):
+            slug, score = result["slug"], result["score"] or {"home": 0, "away": 0}
+            phase = "ended" if result["ended"] else "live" if result["live"] else "NS"
+            assert not (result["ended"] and result["live"])
+            assert (result["period"] == "NS") == (phase == "NS") and (result["period"] == "FT") == (
                 phase == "ended"
             )
-            assert (found["finishedTimestamp"] is not None) == (phase == "ended")
-            if slug in known:
-                before = known[slug]
+            assert (result["finishedTimestamp"] is not None) == (phase == "ended")
+            if slug in existing:
+                before = existing[slug]
                 steps.add((before["phase"], phase))
                 assert score["home"] >= before["home"] and score["away"] >= before["away"]
-                assert found["updatedAt"] >= before["updated"]
-            known[slug] = {
+                assert result["updatedAt"] >= before["updated"]
+            existing[slug] = {
                 "phase": phase,
                 "home": score["home"],
                 "away": score["away"],
-                "updated": found["updatedAt"],
+                "updated": result["updatedAt"],
             }
     assert steps == {
         ("NS", "NS"),
@@ -206,66 +211,66 @@ def test_a_night_of_games_seen_by_somebody_who_looks_every_few_minutes(world: Ga
 @pytest.mark.long
 @pytest.mark.spec("S2.11-1", "S4.1-10")
 def test_every_list_and_look_up_tells_the_same(evening: GameDesk) -> None:
-    listed = {found["slug"]: found for found in evening.events()}
-    live = [slug for slug, found in listed.items() if found["live"]]
+    listed = {answer["slug"]: answer for answer in evening.events()}
+    live = [slug for slug, answer in listed.items() if answer["live"]]
     assert len(live) >= 8
-    assert [found["slug"] for found in evening.events(live="true")] == live
-    assert [found["slug"] for found in evening.events(ended="true")] == [
-        slug for slug, found in listed.items() if found["ended"]
+    assert [answer["slug"] for answer in evening.events(live="true")] == live
+    assert [answer["slug"] for answer in evening.events(ended="true")] == [
+        slug for slug, answer in listed.items() if answer["ended"]
     ]
-    assert [found["slug"] for found in evening.events(live="false", ended="false")] == [
-        slug for slug, found in listed.items() if not found["live"] and not found["ended"]
+    assert [answer["slug"] for answer in evening.events(live="false", ended="false")] == [
+        slug for slug, answer in listed.items() if not answer["live"] and not answer["ended"]
     ]
     gateway = evening.gateway
     for slug in live[::3]:
-        found = stands(listed[slug])
-        assert stands(evening.event(slug)) == found
-        assert stands(gateway.get(f"/v1/events/{listed[slug]['id']}").json()["event"]) == found
+        result = stands(listed[slug])
+        assert stands(evening.event(slug)) == result
+        assert stands(gateway.get(f"/v1/events/{listed[slug]['id']}").json()["event"]) == result
         searched = gateway.get(
             "/v1/search", params={"query": listed[slug]["title"], "limit": 50}
         ).json()["events"]
-        assert stands(next(one for one in searched if one["slug"] == slug)) == found
+        assert stands(next(item for item in searched if item["slug"] == slug)) == result
         league = gateway.get(
             f"/v2/leagues/{listed[slug]['subcategory']}/events", params={"limit": 2000}
         ).json()["events"]
-        assert stands(next(one for one in league if one["slug"] == slug)) == found
+        assert stands(next(item for item in league if item["slug"] == slug)) == result
         partner = gateway.get(f"/v1/partners/sportradar/events/{listed[slug]['gameId']}").json()[
             "event"
         ]
-        assert stands(partner) == found
-        periods = [one["slug"] for one in evening.events(period=listed[slug]["period"])]
+        assert stands(partner) == result
+        periods = [item["slug"] for item in evening.events(period=listed[slug]["period"])]
         assert slug in periods and all(
-            listed[one]["period"] == listed[slug]["period"] for one in periods
+            listed[item]["period"] == listed[slug]["period"] for item in periods
         )
         state = listed[slug]["eventState"]
         assert (state["live"], state["ended"], state["period"], state["elapsed"]) == (
             True,
             False,
-            found["period"],
-            found["elapsed"],
+            result["period"],
+            result["elapsed"],
         )
-        assert state["score"] == f"{found['score']['home']}-{found['score']['away']}"
+        assert state["score"] == f"{result['score']['home']}-{result['score']['away']}"
 
 
 @pytest.mark.spec("S4.1-10")
 def test_what_is_featured_is_what_has_prices_in_the_beginning(world: GameDesk) -> None:
     listed = world.events()
-    featured = [found["slug"] for found in listed if found["featured"]]
+    featured = [result["slug"] for result in listed if result["featured"]]
     assert featured == [
-        found["slug"]
-        for found in listed
-        if any(one["bestBidQuote"] or one["bestAskQuote"] for one in found["markets"])
+        result["slug"]
+        for result in listed
+        if any(market["bestBidQuote"] or market["bestAskQuote"] for market in result["markets"])
     ]
-    assert [found["slug"] for found in world.events(featured="true")] == featured
+    assert [event["slug"] for event in world.events(featured="true")] == featured
     assert 0 < len(featured) < len(listed) // 2
 
 
 def test_the_clock_runs_where_the_sport_has_one(evening: GameDesk) -> None:
-    shown = {found["subcategory"]: found["elapsed"] for found in evening.events(live="true")}
-    minutes, seconds = shown["nhl"].split(":")
+    displayed = {event["subcategory"]: event["elapsed"] for event in evening.events(live="true")}
+    minutes, seconds = displayed["nhl"].split(":")
     assert 0 <= int(minutes) <= 20 and 0 <= int(seconds) < 60
-    assert shown["lib"].split("+")[0].isdecimal()
-    assert shown["mlb"] == ""
+    assert displayed["lib"].split("+")[0].isdecimal()
+    assert displayed["mlb"] == ""
 
 
 # ---- however time came there, whoever asked
@@ -282,8 +287,8 @@ def stepped() -> GameDesk:
         world.advance_to(min(until, world.now + (7 + number % 5 * 13) * MINUTE))
         (
             everything,
-            lambda one: one.events(live="true"),
-            lambda one: [one.event(slug) for slug in GAMES],
+            lambda item: item.events(live="true"),
+            lambda item: [item.event(slug) for slug in GAMES],
         )[number % 3](world)
     return world
 
@@ -330,10 +335,10 @@ def test_markets_trade_until_the_game_ends_and_settle_by_its_score_afterwards(
     """
     over = world.ends(slug)
     world.advance_to(over - MINUTE)
-    shown = world.event(slug)
-    symbols = [market["slug"] for market in shown["markets"]]
-    assert shown["live"] and shown["active"] and not shown["closed"]
-    assert {market["exchangeStatus"] for market in shown["markets"]} == {"OPEN"} and all(
+    displayed = world.event(slug)
+    symbols = [market["slug"] for market in displayed["markets"]]
+    assert displayed["live"] and displayed["active"] and not displayed["closed"]
+    assert {market["exchangeStatus"] for market in displayed["markets"]} == {"OPEN"} and all(
         world.settled(symbol) is None for symbol in symbols
     )
     world.advance_to(over)
@@ -361,11 +366,11 @@ def test_markets_trade_until_the_game_ends_and_settle_by_its_score_afterwards(
         "MARKET_STATUS_RESOLVED"
     } and settled_event["score"] == ended["score"]
     home, away = ended["score"]["home"], ended["score"]["away"]
-    first = ended["teams"][0]["id"] == shown["markets"][0]["marketSides"][0]["team"]["id"]
+    first = ended["teams"][0]["id"] == displayed["markets"][0]["marketSides"][0]["team"]["id"]
     homes = slug.startswith(("lib", "wta"))
     assert first and paid == ((home > away) if homes else (away > home))
-    told = rest.get(f"/v1/instruments/{symbols[0]}/settlement").json()
-    assert int(told["stats"]["settlementPx"]) == paid * int(told["priceScale"])
+    reported = rest.get(f"/v1/instruments/{symbols[0]}/settlement").json()
+    assert int(reported["stats"]["settlementPx"]) == paid * int(reported["priceScale"])
     world.advance("6h")
     assert {market["exchangeStatus"] for market in world.event(slug)["markets"]} == {"EXPIRED"}
 
@@ -402,11 +407,11 @@ def test_a_game_that_ends_in_maintenance_closes_its_markets_when_that_is_over(
     )
     world.operate("maintenance.add", begins="2026-09-09T23:00:00-04:00", length="3h")
     world.advance_to(begins - MINUTE)
-    shown = world.event(slug)
+    displayed = world.event(slug)
     assert (
-        shown["ended"]
-        and shown["score"]
-        and {market["exchangeStatus"] for market in shown["markets"]} == {"SUSPENDED"}
+        displayed["ended"]
+        and displayed["score"]
+        and {market["exchangeStatus"] for market in displayed["markets"]} == {"SUSPENDED"}
     )
     world.advance_to(ends + 2 * MINUTE)
     assert {market["status"] for market in world.event(slug)["markets"]} == {
@@ -548,8 +553,8 @@ def test_a_result_told_after_a_delay_wins_over_what_the_clock_had_reached(
     assert world.event(slug)["eventState"]["periodScores"] == before != []
     world.report(slug, home_score=home, away_score=away, ended=True)
     world.advance("2m")
-    shown = world.event(slug)
-    assert (shown["score"], shown["eventState"].get("periodScores", [])) == (
+    displayed = world.event(slug)
+    assert (displayed["score"], displayed["eventState"].get("periodScores", [])) == (
         {"home": home, "away": away},
         [],
     )
@@ -564,9 +569,13 @@ def test_what_a_tester_tells_of_a_game_wins_over_the_clock(world: GameDesk) -> N
     before = world.event(slug)
     assert before["live"]
     world.report(slug, period="DELAY")
-    told = world.event(slug)
-    assert (told["period"], told["live"], told["score"]) == ("DELAY", True, before["score"])
-    assert told["eventState"]["periodScores"] == before["eventState"]["periodScores"]
+    reported = world.event(slug)
+    assert (reported["period"], reported["live"], reported["score"]) == (
+        "DELAY",
+        True,
+        before["score"],
+    )
+    assert reported["eventState"]["periodScores"] == before["eventState"]["periodScores"]
     world.advance_to(over + HOUR)
     still = world.event(slug)
     assert (still["live"], still["ended"], still["score"], still["active"]) == (
@@ -588,8 +597,8 @@ def test_markets_that_the_clock_has_just_closed_open_again_when_somebody_says_th
     world.advance_to(world.ends(slug) + MINUTE // 2)
     assert world.event(slug)["closed"]
     world.report(slug, ended=False, live=True, period="OT2")
-    shown = world.event(slug)
-    assert (shown["live"], shown["ended"], shown["active"], shown["period"]) == (
+    displayed = world.event(slug)
+    assert (displayed["live"], displayed["ended"], displayed["active"], displayed["period"]) == (
         True,
         False,
         True,
@@ -616,9 +625,9 @@ def test_a_report_between_close_and_settlement_changes_the_outcome_and_not_when_
     facts = {"home_score": 0, "away_score": 12, "ended": True}
     symbols = list(world.report(slug, **facts)["settles"])
     assert f"aec-{slug}" in symbols
-    shown = world.event(slug)
-    assert not shown["active"]
-    assert {market["exchangeStatus"] for market in shown["markets"]} == {"CLOSED"}
+    displayed = world.event(slug)
+    assert not displayed["active"]
+    assert {market["exchangeStatus"] for market in displayed["markets"]} == {"CLOSED"}
     world.advance_to(over + MINUTE - 1)
     assert [world.settled(symbol) for symbol in symbols] == [None] * len(symbols)
     world.advance("1ns")
@@ -639,10 +648,10 @@ def test_a_world_that_begins_after_the_end_of_a_game_settles_all_its_markets(lat
         world.advance_to(over + MINUTE)
     for slug in slugs:
         markets = world.event(slug)["markets"]
-        assert {(one["exchangeStatus"], one["status"]) for one in markets} == {
+        assert {(market["exchangeStatus"], market["status"]) for market in markets} == {
             ("CLOSED", "MARKET_STATUS_RESOLVED")
         }
-        assert None not in [world.settled(one["slug"]) for one in markets]
+        assert None not in [world.settled(market["slug"]) for market in markets]
 
 
 @pytest.mark.parametrize("ended", [False, True])
@@ -653,12 +662,12 @@ def test_what_the_world_began_with_as_paid_stays_closed_and_paid_whatever_is_rep
     slug = "nba-min-nyk-2026-09-08"
     over = play().ends(slug)
     world = play(start=over + 2 * MINUTE)
-    shown = world.event(slug)["markets"]
-    paid = [world.settled(market["slug"]) for market in shown]
+    displayed = world.event(slug)["markets"]
+    paid = [world.settled(market["slug"]) for market in displayed]
     world.report(slug, home_score=1, ended=ended)
     world.advance("5m")
     markets = world.event(slug)["markets"]
-    assert {(one["exchangeStatus"], one["status"]) for one in markets} == {
+    assert {(item["exchangeStatus"], item["status"]) for item in markets} == {
         ("CLOSED", "MARKET_STATUS_RESOLVED")
     }
     assert [world.settled(market["slug"]) for market in markets] == paid != [None] * len(paid)
@@ -685,11 +694,11 @@ world:
 """
     world = play(more)
     for _ in range(2):
-        told, played = (
+        reported, played = (
             world.event("mlb-bos-nyy-2026-09-08"),
             world.event("nhl-fla-col-2026-09-08"),
         )
-        assert (told["period"], told["score"]["home"]) == ("RAIN", 4)
+        assert (reported["period"], reported["score"]["home"]) == ("RAIN", 4)
         assert played["live"] and played["score"] is not None
         world.advance("40m")
     assert world.gateway.get("/v1/partners/acme/events/77").json()["event"]["live"]
@@ -699,8 +708,8 @@ def test_a_switch_leaves_games_alone_until_their_markets_have_expired(world: Gam
     world.assume("games.played", False)
     slug = "nba-min-nyk-2026-09-08"
     world.advance_to(world.ends(slug) + HOUR)
-    shown = world.event(slug)
-    assert (shown["live"], shown["ended"], shown["period"], shown["active"]) == (
+    displayed = world.event(slug)
+    assert (displayed["live"], displayed["ended"], displayed["period"], displayed["active"]) == (
         False,
         False,
         "NS",
@@ -726,8 +735,8 @@ def test_why_a_market_closed_is_explained(world: GameDesk) -> None:
     for symbol in ("aec-nba-min-nyk-2026-09-08", "aec-mlb-bos-nyy-2026-09-08"):
         world.advance_to(max(simulation.now, world.ends(symbol[4:])))
         world.advance_to(simulation.now + 7 * HOUR)
-        found = explain(simulation, symbol)
-        assert found is not None
-        told = [link["what"] for link in found["chain"]]
-        assert told[0] == "OPEN → CLOSED: the game is over"
-        assert "settlement price" in told[1] and told[2] == "CLOSED → EXPIRED: its dates"
+        result = explain(simulation, symbol)
+        assert result is not None
+        whats = [link["what"] for link in result["chain"]]
+        assert whats[0] == "OPEN → CLOSED: the game is over"
+        assert "settlement price" in whats[1] and whats[2] == "CLOSED → EXPIRED: its dates"

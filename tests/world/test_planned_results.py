@@ -38,9 +38,9 @@ def resolved(world: GameDesk) -> list[tuple[Any, Any]]:
 def test_whatever_is_resolved_at_the_start_has_a_settlement_on_every_surface(
     world: GameDesk,
 ) -> None:
-    found = [market["slug"] for _, market in resolved(world) if "updown" not in market["slug"]]
-    assert len(found) > 15
-    for slug in found:
+    slugs = [market["slug"] for _, market in resolved(world) if "updown" not in market["slug"]]
+    assert len(slugs) > 15
+    for slug in slugs:
         paid = world.settled(slug)
         assert paid in (0, 0.5, 1), slug
         asked = world.partner.get(f"/v1/instruments/{slug}/settlement").json()
@@ -49,9 +49,9 @@ def test_whatever_is_resolved_at_the_start_has_a_settlement_on_every_surface(
 
 @pytest.mark.long
 def test_weeks_later_everything_resolved_has_one_and_what_is_open_has_none(later: GameDesk) -> None:
-    found = resolved(later)
-    assert len(found) > 4_000
-    assert all(later.settled(market["slug"]) in (0, 0.5, 1) for _, market in found[::23])
+    result = resolved(later)
+    assert len(result) > 4_000
+    assert all(later.settled(market["slug"]) in (0, 0.5, 1) for _, market in result[::23])
     open_ones = [
         market
         for event in later.events(active="true")
@@ -63,7 +63,7 @@ def test_weeks_later_everything_resolved_has_one_and_what_is_open_has_none(later
 
 def test_l25_settlements_agree_with_the_score_that_is_shown(later: GameDesk) -> None:
     """Winners, spreads and totals of every kind of game, by hand from the event's score."""
-    seen = set()
+    observed = set()
     for event in later.events(ended="true"):
         score, teams = event["score"], event["teams"]
         assert event["eventState"]["score"] == f"{score['home']}-{score['away']}"
@@ -102,8 +102,8 @@ def test_l25_settlements_agree_with_the_score_that_is_shown(later: GameDesk) -> 
                 assert paid == (first + second > line), market["slug"]
             else:
                 continue
-            seen.add(kind)
-    assert len(seen) >= 8, seen
+            observed.add(kind)
+    assert len(observed) >= 8, observed
 
 
 def test_of_outcomes_that_exclude_each_other_exactly_one_pays(later: GameDesk) -> None:
@@ -137,7 +137,7 @@ def test_a_ladder_is_climbed_from_below_and_a_price_ladder_by_its_index(later: G
 def test_a_game_that_is_live_at_the_start_shows_its_score_and_never_takes_points_back(
     world: GameDesk, later: GameDesk
 ) -> None:
-    event = next(found for found in world.events(live="true") if found["subcategory"] == "mlb")
+    event = next(result for result in world.events(live="true") if result["subcategory"] == "mlb")
     assert (event["score"], event["eventState"]["score"], event["eventState"]["live"]) == (
         {"home": 3, "away": 2},
         "3-2",
@@ -153,29 +153,29 @@ def test_a_game_that_is_live_at_the_start_shows_its_score_and_never_takes_points
 
 
 def test_the_scores_of_periods_add_up_to_the_score(world: GameDesk, later: GameDesk) -> None:
-    seen = set()
+    observed = set()
     for event in later.events(ended="true"):
         parts = [
             tuple(map(int, part["score"].split("-")))
             for part in event["eventState"]["periodScores"]
         ]
         if parts and event["subcategory"] not in ("atp", "wta", "lol", "cs2", "wtt"):
-            seen.add(event["subcategory"])
+            observed.add(event["subcategory"])
             assert [sum(side) for side in zip(*parts, strict=True)] == [
                 event["score"]["home"],
                 event["score"]["away"],
             ]
         elif parts:
-            seen.add("sets")
+            observed.add("sets")
             won = [
                 sum(home > away for home, away in parts),
                 sum(away > home for home, away in parts),
             ]
             assert won == [event["score"]["home"], event["score"]["away"]]
-    assert seen >= {"nba", "epl", "mlb", "nhl", "nfl", "sets"}
+    assert observed >= {"nba", "epl", "mlb", "nhl", "nfl", "sets"}
     world.report("wnba-nyl-lva-2026-09-09", periods={"Q1": [20, 18], "OT1": [3, 5]})
-    told = world.event("wnba-nyl-lva-2026-09-09")["eventState"]["periodScores"]
-    assert told == [
+    period_scores = world.event("wnba-nyl-lva-2026-09-09")["eventState"]["periodScores"]
+    assert period_scores == [
         {"type": "REGULATION", "number": 1, "score": "20-18"},
         {"type": "OVERTIME", "number": 1, "score": "3-5"},
     ]
@@ -188,8 +188,8 @@ def test_what_was_told_of_a_game_counts_and_comes_too_late_once_it_was_terminate
     winner = f"aec-{game}"
     planned = world.settled(winner)
     assert planned is None
-    told = {"home_score": 1, "away_score": 9, "ended": True}
-    world.report(game, **told)
+    reported = {"home_score": 1, "away_score": 9, "ended": True}
+    world.report(game, **reported)
     world.advance("2m")
     assert world.settled(winner) == 1  # Boston, away, is the long side
     other = "aec-mlb-sd-lad-2026-09-08"
@@ -221,18 +221,18 @@ def test_positions_are_paid_at_termination_as_the_score_says(world: GameDesk) ->
 
 def test_a_combo_of_games_nobody_told_of_settles_with_their_results(world: GameDesk) -> None:
     legs = ["aec-mlb-bos-nyy-2026-09-08", "aec-mlb-sd-lad-2026-09-08"]
-    made = world.customer().post(
+    created = world.customer().post(
         "/v1/combos", json={"legs": [{"symbol": leg, "side": "SIDE_BUY"} for leg in legs]}
     )
-    assert made.status == 200, made
-    slug = made.json()["combo"]["id"]
+    assert created.status == 200, created
+    slug = created.json()["combo"]["id"]
     world.advance_to(LATER)
     assert world.settled(slug) == min(world.settled(leg) for leg in legs)
 
 
 def test_a_combo_with_a_window_settles_with_it(world: GameDesk) -> None:
     window, game = "cpc-btc-updown-15m-2026-09-08-1800z", "aec-mlb-bos-nyy-2026-09-08"
-    made = world.customer().post(
+    created = world.customer().post(
         "/v1/combos",
         json={
             "legs": [{"symbol": window, "side": "SIDE_BUY"}, {"symbol": game, "side": "SIDE_BUY"}]
@@ -243,7 +243,7 @@ def test_a_combo_with_a_window_settles_with_it(world: GameDesk) -> None:
     world.operate("price.tick", "crypto:btc", price="1")
     world.advance_to("2026-09-08T18:16:01Z")
     assert world.settled(window) == 0
-    assert world.settled(made.json()["combo"]["id"]) == 0
+    assert world.settled(created.json()["combo"]["id"]) == 0
 
 
 # How a game is played: its usual length in minutes, and its periods with the minutes until the next
@@ -273,7 +273,7 @@ def test_a_game_takes_the_course_of_its_sport(league: str) -> None:
     if league == "mlb":
         parts["I9"] = (0, 1)  # the home team leads, so it does not bat
     won = Game(home_score=2, away_score=1, periods=parts)
-    begin, whole = parse_instant(LATER), sum(minutes for _, minutes in course)
+    begin, total = parse_instant(LATER), sum(minutes for _, minutes in course)
     lengths = set()
     for number in range(400):
         slug = f"{league}-a-b-{number}"
@@ -282,10 +282,10 @@ def test_a_game_takes_the_course_of_its_sport(league: str) -> None:
     assert (min(lengths), max(lengths)) == (usual * 54, usual * 66)
     length, before = clock.ends - begin, 0
     for name, minutes in course:
-        at = begin + length * before // whole
-        shown = [clock.at(at - 1), clock.at(at)]
-        assert [state and state.period for state in shown][1] == name
-        assert shown[0] is None or shown[0].period != name
+        at = begin + length * before // total
+        displayed = [clock.at(at - 1), clock.at(at)]
+        assert [state and state.period for state in displayed][1] == name
+        assert displayed[0] is None or displayed[0].period != name
         before += minutes
 
 
@@ -313,10 +313,10 @@ def test_the_strikes_of_a_price_ladder_lie_around_its_index_whatever_the_seed(
         assert strikes[0] < mean_of(world, asset, listed) < strikes[-1]
         world.advance_to((end + 8 * 86_400) * NS_PER_S)
         at_end = mean_of(world, asset, end)
-        found = tuple(world.settled(market["slug"]) for market in event["markets"])
-        assert found == tuple(at_end > strike for strike in strikes)
+        result = tuple(world.settled(market["slug"]) for market in event["markets"])
+        assert result == tuple(at_end > strike for strike in strikes)
         if asset == "btc":
-            paid.add(found)
+            paid.add(result)
     assert len(paid) > 1, "the outcome is open"
 
 

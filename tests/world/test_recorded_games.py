@@ -62,40 +62,42 @@ def changes(clock: GameClock) -> Iterator[tuple[int, Game, Game]]:
     """Every change of a game but of its clock: the instant, the state then, and that just before
     the next change; oldest first.
     """
-    found, at = [], clock.ends - 1
+    result, at = [], clock.ends - 1
     while (last := clock.at(at)) is not None:
         then = clock.at(last.at)
         assert then is not None and then.at == last.at
-        found.append((last.at, then, last))
+        result.append((last.at, then, last))
         at = last.at - 1
-    return reversed(found)
+    return reversed(result)
 
 
-def told(game: Game) -> str:
+def notices(game: Game) -> str:
     """A result in a line."""
     parts = " ".join(f"{name}:{home}-{away}" for name, (home, away) in game.periods.items())
     goals = " ".join(f"{goal.team}@{goal.minute}" for goal in game.goals or ())
     players = " ".join(str(sorted(stats.items())) for stats in game.players.values())
     score = f"{game.home_score}-{game.away_score} {game.period} {game.advances}"
-    shown = (score, parts, goals, re.sub("[^a-z0-9]+", " ", players).strip())
-    return " | ".join(part.strip() for part in shown if part)
+    displayed = (score, parts, goals, re.sub("[^a-z0-9]+", " ", players).strip())
+    return " | ".join(part.strip() for part in displayed if part)
 
 
 @pytest.mark.recorded
 def test_planned_results_are_those_that_they_were() -> None:
     lines = [
-        f"{slug} {told(planned(league, slug))}" for league in SPORTS for slug in slugs(league, 12)
+        f"{slug} {notices(planned(league, slug))}"
+        for league in SPORTS
+        for slug in slugs(league, 12)
     ]
     for league in ("nfl", "mlb", "nhl"):  # until each of their scores was drawn
         for slug in slugs(league, 99)[12:]:
             game = final(Event(slug=slug, subcategory=league), [])
-            lines.append(f"{slug} {told(game)}")
+            lines.append(f"{slug} {notices(game)}")
     for league in ("nba", "wnba"):
         for slug in slugs(league, 300)[12:]:
             game = final(Event(slug=slug, subcategory=league), [])
             if "OT1" in game.periods:
                 assert sorted(game.periods["OT1"]) == [8, 11]
-                lines.append(f"{slug} {told(game)}")
+                lines.append(f"{slug} {notices(game)}")
     assert sum("OT1" in line for line in lines) > 8
     check_recorded("results.txt", lines)
 
@@ -116,7 +118,7 @@ def test_games_under_way_go_on_from_their_score() -> None:
         for slug in slugs(league, 3):
             before = {"home": score[0], "away": score[1]}
             game = planned(league, slug, live=True, period=period, score=before)
-            lines.append(f"{slug} {period} {score} {told(game)}")
+            lines.append(f"{slug} {period} {score} {notices(game)}")
             if league in ("nfl", "mlb", "nhl"):
                 assert game.home_score is not None and game.home_score >= score[0]
                 assert game.away_score is not None and game.away_score >= score[1]
@@ -166,9 +168,9 @@ def test_what_every_market_of_the_quickstart_pays(quick: Simulation) -> None:
             group = groups.setdefault(instrument.related.group, [])
             group.append((instrument.related.rank, paid[0]))
             if instrument.related.kind.name == "DIRECTIONAL":
-                assert all(one == 1 for rank, one in group if paid[0] == 1), "from below"
+                assert all(item == 1 for rank, item in group if paid[0] == 1), "from below"
             else:
-                assert [one for _, one in group].count(1) <= 1
+                assert [item for _, item in group].count(1) <= 1
     assert len(groups) > 9
     check_recorded("outcomes.txt", lines)
 
@@ -207,8 +209,8 @@ def test_results_are_possible_in_their_sport(league: str) -> None:
             assert list(game.periods) == [f"{letter}{n + 1}" for n in range(len(parts))]
             last = parts[-1]
             assert (last[0] > last[1]) == (home > away), "the winner wins the last one"
-            for one, other in parts:
-                high, low = max(one, other), min(one, other)
+            for item, other in parts:
+                high, low = max(item, other), min(item, other)
                 assert high > low
                 if league in ("atp", "wta"):
                     assert (high, low) in {(6, n) for n in range(5)} | {(7, 5), (7, 6)}
@@ -253,15 +255,15 @@ SCORES_OF_SETS = {
 @pytest.mark.parametrize("league", sorted(TOTALS.keys() | QUARTERS.keys()))
 def test_every_score_that_is_drawn_comes_up_and_no_other(league: str) -> None:
     regular = SPORTS[league][1]
-    seen, parts, extras = set[int](), set[int](), set[tuple[str, tuple[int, int]]]()
+    observed, parts, extras = set[int](), set[int](), set[tuple[str, tuple[int, int]]]()
     for slug in slugs(league, 700):
         periods = list(final(Event(slug=slug, subcategory=league), []).periods.items())
-        seen |= {sum(score[side] for _, score in periods[:regular]) for side in (0, 1)}
+        observed |= {sum(score[side] for _, score in periods[:regular]) for side in (0, 1)}
         parts |= {score[side] for _, score in periods[:regular] for side in (0, 1)}
         extras |= set(periods[regular:])
     assert extras == OVERTIMES[league]
     if league in TOTALS:
-        assert seen == TOTALS[league]
+        assert observed == TOTALS[league]
         assert league == "nfl" or {1, 2, 3} <= parts, "runs and goals come one by one"
     else:
         assert parts == set(QUARTERS[league])
@@ -293,12 +295,12 @@ def test_scores_of_two_sides_are_independent(league: str) -> None:
 
 @pytest.mark.parametrize("league", SCORES_OF_SETS)
 def test_every_score_of_a_set_comes_up_and_both_sides_win(league: str) -> None:
-    seen, results = set(), set()
+    observed, results = set(), set()
     for slug in slugs(league, 300):
         game = final(Event(slug=slug, subcategory=league), [])
-        seen |= {(max(score), min(score)) for score in game.periods.values()}
+        observed |= {(max(score), min(score)) for score in game.periods.values()}
         results.add((game.home_score, game.away_score))
-    assert seen == SCORES_OF_SETS[league]
+    assert observed == SCORES_OF_SETS[league]
     wins = (SPORTS[league][1] + 1) // 2
     assert results == {score for lost in range(wins) for score in ((wins, lost), (lost, wins))}
 
@@ -324,12 +326,12 @@ def test_goals_fall_in_every_minute_and_a_draw_is_decided_either_way() -> None:
 
 
 def test_statistics_of_players_are_within_what_one_game_allows() -> None:
-    seen: dict[str, set[int]] = {}
+    observed: dict[str, set[int]] = {}
     for slug in slugs("nba", 500):
         (stats,) = planned("nba", slug).players.values()
         for name, count in stats.items():
-            seen.setdefault(name, set()).add(count)
-    assert seen == {
+            observed.setdefault(name, set()).add(count)
+    assert observed == {
         "points": set(range(8, 31)),
         "rebounds": set(range(1, 15)),
         "assists": set(range(1, 13)),
@@ -365,7 +367,7 @@ def test_a_game_under_way_keeps_its_score_and_goes_on_in_its_period(
         rest = [sum(side) for side in zip(*parts[first - 1 : regular], strict=True)]
         later |= set(rest)
         last |= set(parts[(8 if league == "mlb" else regular) - 1])
-        home, away = (one + more for one, more in zip(score, rest, strict=True))
+        home, away = (item + more for item, more in zip(score, rest, strict=True))
         assert len(parts) == regular + (home == away)
         assert game.home_score is not None and game.home_score - home in (0, 1, 3)
     assert later == TOTALS[league] and last > {0}
@@ -398,14 +400,14 @@ def test_questions_are_decided_once_for_all_of_their_markets() -> None:
     ]
     lonely = Instrument(symbol="lonely")
     plan = Results(
-        Reference(empty=True), (*(one for found in groups for one in found), lonely), START
+        Reference(empty=True), (*(item for result in groups for item in result), lonely), START
     )
     reached, won = set(), set()
-    for found in groups:
-        paid = {one.related.rank: plan.outcome(one) for one in found if one.related}
+    for group in groups:
+        paid = {item.related.rank: plan.outcome(item) for item in group if item.related}
         yes = [rank for rank, outcome in paid.items() if outcome == MarketOutcome.YES.worth]
         assert all(paid[rank] == MarketOutcome.NO.worth for rank in paid if rank not in yes)
-        if found[0].related and found[0].related.kind is LADDER:
+        if group[0].related and group[0].related.kind is LADDER:
             assert sorted(yes) == list(range(len(yes)))
             reached.add(len(yes))
         else:
@@ -415,7 +417,7 @@ def test_questions_are_decided_once_for_all_of_their_markets() -> None:
     unlisted = structs.replace(groups[0][0], symbol="unlisted")
     elsewhere = structs.replace(groups[0][0], related=Related("nowhere", LADDER))
     game = structs.replace(lonely, game_condition=GameCondition(kind="moneyline"), event="no-game")
-    assert [plan.outcome(one) for one in (lonely, unlisted, elsewhere, game)] == [None] * 4
+    assert [plan.outcome(item) for item in (lonely, unlisted, elsewhere, game)] == [None] * 4
 
 
 @pytest.mark.parametrize("league", SPORTS)
@@ -437,8 +439,8 @@ def test_a_game_is_played_as_its_sport_is(league: str) -> None:
         assert (last.live, last.ended) == (True, False)
         if league in ("epl", "lib"):
             assert periods == ["1H", "HT", "2H"]
-            shown = {game.elapsed for _, game, _ in course if game.period == "HT"}
-            assert shown == {""}
+            elapseds = {game.elapsed for _, game, _ in course if game.period == "HT"}
+            assert elapseds == {""}
             assert course[0][1].elapsed == "1"
             assert re.fullmatch(r"90\+[1-9]", last.elapsed or "")
             continue
@@ -550,18 +552,18 @@ def test_tennis_is_scored_by_sets_and_a_set_goes_game_by_game() -> None:
     result = Game(periods={"S1": (7, 5), "S2": (3, 6), "S3": (7, 6)}, home_score=2, away_score=1)
     clock = GameClock("atp", "atp-x", START, result)
     states = [game for _, _, game in changes(clock)]
-    for one, other in pairwise(states):
+    for item, other in pairwise(states):
         for name, (home, away) in other.periods.items():
-            before = one.periods.get(name, (0, 0))
+            before = item.periods.get(name, (0, 0))
             assert home + away - sum(before) in (0, 1)
             assert before <= (home, away)
-    seen = {
+    observed = {
         name: [game.periods[name] for game in states if name in game.periods]
         for name in result.periods
     }
     for name in ("S1", "S3"):
-        assert (5, 5) in seen[name], "7-5 and 7-6 come after 5-5"
-    assert (6, 5) in seen["S1"] or (5, 6) not in seen["S1"]
+        assert (5, 5) in observed[name], "7-5 and 7-6 come after 5-5"
+    assert (6, 5) in observed["S1"] or (5, 6) not in observed["S1"]
     won = list(dict.fromkeys((game.home_score, game.away_score) for game in states))
     assert won[:3] == [(0, 0), (1, 0), (1, 1)]
 
@@ -575,8 +577,8 @@ def test_tennis_is_scored_by_sets_and_a_set_goes_game_by_game() -> None:
 def test_a_total_is_spread_over_parts_in_plays(
     total: int, purpose: str, parts: int, units: tuple[int, ...]
 ) -> None:
-    found = spread(total, purpose, parts, units)
-    assert len(found) == parts and sum(found) == total
+    result = spread(total, purpose, parts, units)
+    assert len(result) == parts and sum(result) == total
     if units == (7, 3) and total not in (1, 2, 4, 5, 8, 11):  # which no touchdown and goal make
         possible = {7 * sevens + 3 * threes for sevens in range(9) for threes in range(21)}
-        assert possible.issuperset(found)
+        assert possible.issuperset(result)

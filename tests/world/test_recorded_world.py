@@ -48,8 +48,10 @@ def compact(row: Any) -> str:
     def bare(value: Any) -> Any:
         match value:
             case dict():
-                found = {name: bare(inner) for name, inner in value.items()}
-                return {name: inner for name, inner in found.items() if inner not in (None, "", [])}
+                result = {name: bare(inner) for name, inner in value.items()}
+                return {
+                    name: inner for name, inner in result.items() if inner not in (None, "", [])
+                }
             case list():
                 return [bare(inner) for inner in value]
         return value
@@ -62,8 +64,8 @@ def event_line(event: Any) -> str:
     dates = ("createdAt", "startDate", "startTime", "endDate", "eventDate", "updatedAt")
     state = ("active", "closed", "live", "ended", "featured", "period", "score", "elapsed")
     tags = [tag["slug"] for tag in event["tags"]]
-    shown = [str(event.get(name)) for name in (*names, *dates, *state)]
-    return " | ".join([*shown, ",".join(tags), str(len(event["markets"]))])
+    displayed = [str(event.get(name)) for name in (*names, *dates, *state)]
+    return " | ".join([*displayed, ",".join(tags), str(len(event["markets"]))])
 
 
 def market_line(market: Any) -> str:
@@ -76,11 +78,11 @@ def market_line(market: Any) -> str:
 
 def chosen(events: list[Any], each: int = 1) -> Iterator[Any]:
     """Return the first events of each league or topic, and all events that are not games."""
-    seen: dict[tuple[str, str, bool], int] = {}
+    observed: dict[tuple[str, str, bool], int] = {}
     for event in events:
         kind = (event["category"], event["subcategory"], bool(event["gameId"]))
-        seen[kind] = seen.get(kind, 0) + 1
-        if seen[kind] <= each or not event["gameId"]:
+        observed[kind] = observed.get(kind, 0) + 1
+        if observed[kind] <= each or not event["gameId"]:
             yield event
 
 
@@ -88,16 +90,21 @@ def chosen(events: list[Any], each: int = 1) -> Iterator[Any]:
 def test_sports_leagues_tags_series_teams_and_players(recorded_world: Connection) -> None:
     world = recorded_world
     lines = [
-        *(f"sport {compact(one | {'leagues': 0})}" for one in get(world, "/v2/sports")["sports"]),
-        *(f"league {compact(one)}" for one in every(world, "/v2/leagues", "leagues")),
-        *(f"listing {compact(one)}" for one in get(world, "/v1/sports")["sports"][::6]),
-        *(f"series {compact(one)}" for one in every(world, "/v1/series", "series")),
+        *(
+            f"sport {compact(sport | {'leagues': 0})}"
+            for sport in get(world, "/v2/sports")["sports"]
+        ),
+        *(f"league {compact(item)}" for item in every(world, "/v2/leagues", "leagues")),
+        *(f"listing {compact(sport)}" for sport in get(world, "/v1/sports")["sports"][::6]),
+        *(f"series {compact(item)}" for item in every(world, "/v1/series", "series")),
     ]
     for tag in every(world, "/v2/tags", "tags")[::5]:
         lines.append(f"tag {compact(tag)}")
     for team in every(world, "/v1/sports/teams", "teams")[::17]:
         lines.append(f"team {compact(team)}")
-    lines += [f"player {compact(one)}" for one in every(world, "/v1/sports/players", "players")][:9]
+    lines += [f"player {compact(item)}" for item in every(world, "/v1/sports/players", "players")][
+        :9
+    ]
     check_recorded("leagues.txt", lines)
 
 
@@ -121,8 +128,8 @@ def test_events_of_the_quickstart(recorded_world: Connection) -> None:
 def test_markets_of_the_quickstart(recorded_world: Connection) -> None:
     lines = []
     for event in chosen(every(recorded_world, "/v1/events", "events")):
-        shown = event["markets"] if len(event["markets"]) < 12 else event["markets"][::4]
-        lines += [event["slug"], *(f"  {market_line(market)}" for market in shown)]
+        displayed = event["markets"] if len(event["markets"]) < 12 else event["markets"][::4]
+        lines += [event["slug"], *(f"  {market_line(market)}" for market in displayed)]
     check_recorded("markets.txt", lines)
 
 
@@ -131,8 +138,8 @@ def test_whole_events_and_instruments(recorded_world: Connection) -> None:
     """Every field of one event of each kind with its first and last market, on both planes."""
     events = list(chosen(every(recorded_world, "/v1/events", "events")))
     leagues = ("nba", "epl", "atp", "ufc")
-    picked = [events[0], *(one for one in events if one["subcategory"] in leagues)][::3]
-    picked += [one for one in events if one["category"] != "sports"][::9]
+    picked = [events[0], *(item for item in events if item["subcategory"] in leagues)][::3]
+    picked += [item for item in events if item["category"] != "sports"][::9]
     lines = []
     client = trader(recorded_world)
     for event in picked:
@@ -155,10 +162,10 @@ def test_worlds_that_begin_in_another_week(start: str) -> None:
     events = every(world, "/v1/events", "events")
     lines = [event_line(event) for event in list(chosen(events))[::2]]
     for league in ("lib", "atp", "mlb"):
-        event = next(one for one in reversed(events) if one["subcategory"] == league)
+        event = next(item for item in reversed(events) if item["subcategory"] == league)
         lines += [event["slug"], *(f"  {market_line(market)}" for market in event["markets"][::2])]
     series = every(world, "/v1/series", "series")
-    lines += [f"{one['slug']} | {one['title']}" for one in series]
+    lines += [f"{item['slug']} | {item['title']}" for item in series]
     check_recorded(f"world_{start[:10]}.txt", lines)
 
 
@@ -168,7 +175,7 @@ def test_programs_and_what_they_paid(recorded_world: Connection) -> None:
     lines = []
     for _, periods in sorted(exchange.incentives.programs().items()):
         lines += [json.encode(period).decode() for period in periods]
-    clients = [recorded_world.retail(found) for found in exchange.firms.api_keys()]
+    clients = [recorded_world.retail(api_key) for api_key in exchange.firms.api_keys()]
     lines.append(compact(clients[0].get("/v1/incentives").json()))
     lines += [compact(client.get("/v1/incentives/earnings").json()) for client in clients]
     check_recorded("programs.txt", lines)
@@ -178,8 +185,8 @@ def test_programs_and_what_they_paid(recorded_world: Connection) -> None:
 def test_recurring_markets(recorded_world: Connection) -> None:
     """Of each series the windows listed at the start and one that is over, by number and symbol."""
     world, lines = recorded_world, []
-    series = [one for one in every(world, "/v1/series", "series") if one["recurrence"]]
-    numbers = [int(one["id"]) for one in series if "Up or Down" in one["title"]]
+    series = [item for item in every(world, "/v1/series", "series") if item["recurrence"]]
+    numbers = [int(item["id"]) for item in series if "Up or Down" in item["title"]]
     for number in numbers:
         events = every(world, "/v1/events", "events", seriesId=number)
         for event in events[:1] + events[1:][-1:]:

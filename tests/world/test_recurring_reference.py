@@ -28,7 +28,7 @@ def entry(**fields: Any) -> WindowsEntry:
 
 
 @pytest.mark.parametrize(
-    ("fields", "says"),
+    ("fields", "text"),
     [
         ({}, ""),
         ({"asset": None}, "btc: a new recurring market needs `asset` and `every`"),
@@ -55,12 +55,12 @@ def entry(**fields: Any) -> WindowsEntry:
         ),
     ],
 )
-def test_an_entry_says_what_it_lacks(fields: dict[str, Any], says: str) -> None:
-    assert incomplete(entry(**fields)) == says
-    if says:
+def test_an_entry_says_what_it_lacks(fields: dict[str, Any], text: str) -> None:
+    assert incomplete(entry(**fields)) == text
+    if text:
         with pytest.raises(ValueError) as error:
             series_of(entry(**fields))
-        assert str(error.value) == says
+        assert str(error.value) == text
     else:
         assert series_of(entry(**fields)).every == 5 * MINUTE
 
@@ -75,9 +75,9 @@ def test_what_an_entry_leaves_out_is_usual() -> None:
     )
     assert series_of(entry(every=HOUR)).ahead == DAY, "48 intervals, at most a day"
     assert series_of(entry(every=30 * MINUTE)).ahead == DAY
-    given = {"ahead": HOUR, "lead": 0, "expires": 0, "terminates": 1}
-    found = series_of(entry(**given))
-    assert {name: getattr(found, name) for name in given} == given
+    value = {"ahead": HOUR, "lead": 0, "expires": 0, "terminates": 1}
+    result = series_of(entry(**value))
+    assert {name: getattr(result, name) for name in value} == value
 
 
 def test_there_are_at_most_fifty_series() -> None:
@@ -159,10 +159,14 @@ def test_an_instrument_says_what_of_its_index_was_read(recurring: RecurringEvent
 
 def test_series_have_numbers_of_their_own(recurring: RecurringEvents) -> None:
     assert recurring.number(Slot(1, EPOCH)) - recurring.number(Slot(0, EPOCH)) == 40_000_000
-    assert [(one.id, one.slug, one.title, one.recurrence) for one in recurring.messages] == [
+    assert [
+        (message.id, message.slug, message.title, message.recurrence)
+        for message in recurring.messages
+    ] == [
         ("10101", "btc", "BTC Up or Down, every 5m", "5m"),
         ("10102", "eth", "Ether Up or Down, every 1h", "1h"),
     ]
     assert all(
-        one.active and one.image.endswith(f"/series/{one.slug}.png") for one in recurring.messages
+        message.active and message.image.endswith(f"/series/{message.slug}.png")
+        for message in recurring.messages
     )

@@ -16,7 +16,7 @@ HEAD = "name: limits\nextends: quickstart\n"
 LISTED = "world: {instruments: [{symbol: q1, state: OPEN}]}\n"
 
 
-def told(text):
+def notices(text):
     """Return the problems of a scenario, one a line."""
     with pytest.raises(ScenarioError) as refused:
         load_scenario(HEAD + text)
@@ -72,7 +72,7 @@ def test_ten_thousand_lines_are_a_scenario():
     ],
 )
 def test_what_cannot_be_is_told_at_its_place(text, words):
-    problems = told(text)
+    problems = notices(text)
     assert len(problems) == 1
     assert words in problems[0]
 

@@ -66,7 +66,7 @@ def test_each_league_plays_on_its_days_and_at_its_hour(season: list[ScheduledGam
         assert minutes[league] <= {60 * hour + quarter for quarter in (0, 15, 30, 45)}
         assert hour * 60 in minutes[league] or len(minutes[league]) < 4
     assert set(days) == set(CALENDAR)
-    assert {quarter % 60 for found in minutes.values() for quarter in found} == {0, 15, 30, 45}
+    assert {quarter % 60 for result in minutes.values() for quarter in result} == {0, 15, 30, 45}
 
 
 def test_in_a_round_everybody_plays_at_most_once_and_rounds_change(
@@ -84,9 +84,9 @@ def test_in_a_round_everybody_plays_at_most_once_and_rounds_change(
         pairs.setdefault(league, []).append(
             frozenset("/".join(sorted((g.home.abbreviation, g.away.abbreviation))) for g in games)
         )
-    for league, found in pairs.items():
+    for league, result in pairs.items():
         if teams[league] > 3 and CALENDAR[league][0] == EVERY_DAY:
-            assert all(one.isdisjoint(other) for one, other in pairwise(found))
+            assert all(item.isdisjoint(other) for item, other in pairwise(result))
     assert {day_of(game) for game in season} == {MONDAY + timedelta(days=n) for n in range(21)}
     assert [day_of(game) for game in season] == sorted(day_of(game) for game in season)
 

@@ -58,12 +58,12 @@ def _try(results: Results, tool: str, only: list[str]) -> None:
     """Run the control of a tool, then the tool with each bug that has no result yet."""
     if tool not in results.controls:
         results.keep(tool, "", _trial(tool, NONE, CONTROL))
-    known = frozenset(results.controls[tool]["every"])
+    every = frozenset(results.controls[tool]["every"])
     for bug in PLANTED:
         if only and bug.name not in only:
             continue
         if fits(tool, bug) and tool not in results.trials.get(bug.name, {}):
-            answer = _trial(tool, bug.name, 1, known)
+            answer = _trial(tool, bug.name, 1, every)
             kept = {"said": answer["said"], "cpu_s": answer["cpu_s"], "bug": fingerprint(bug.name)}
             results.keep(tool, bug.name, kept)
             for column, (sentence, seconds) in answer["said"].items():
@@ -71,11 +71,11 @@ def _try(results: Results, tool: str, only: list[str]) -> None:
 
 
 def _trial(
-    tool: str, bug: str, factor: float, known: frozenset[str] = frozenset()
+    tool: str, bug: str, factor: float, existing: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
     seconds = factor * TOOLS[tool].seconds
     try:
-        answer: dict[str, Any] = _apart(attempt, 3 * seconds + 30, tool, bug, seconds, known)
+        answer: dict[str, Any] = _apart(attempt, 3 * seconds + 30, tool, bug, seconds, existing)
     except TimeoutError:  # a bug may make a tool run for ever
         column = TOOLS[tool].columns[-1]
         return {"said": {column: ("runs for ever", seconds)}, "every": [], "cpu_s": seconds}

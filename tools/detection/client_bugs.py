@@ -146,7 +146,7 @@ class Keeper:
         self.orders: list[str] = []
         self._first_book: Any = None
 
-    def place(self, price: str, quantity: int) -> None:
+    def target(self, price: str, quantity: int) -> None:
         answer = self.http.post("/v1/orders", json=limit_order(price, quantity))
         if answer.status == 200:
             self.orders.append(answer.json()["id"])
@@ -157,8 +157,8 @@ class Keeper:
         for name in self.orders:
             order = self.http.get(f"/v1/order/{name}").json()["order"]
             part = order["state"] == "ORDER_STATE_PARTIALLY_FILLED"
-            whole = part and self.bug == "partial_taken_for_full"
-            total += Decimal(str(order["quantity" if whole else "cumQuantity"]))
+            complete = part and self.bug == "partial_taken_for_full"
+            total += Decimal(str(order["quantity" if complete else "cumQuantity"]))
         return total
 
     def trades(self) -> list[dict[str, Any]]:
@@ -168,14 +168,14 @@ class Keeper:
             query = {"limit": 2, "types": "ACTIVITY_TYPE_TRADE"}
             page = self.http.get("/v1/portfolio/activities", params={**query, "cursor": cursor})
             body = page.json()
-            trades += [one["trade"] for one in body["activities"] if "trade" in one]
+            trades += [activity["trade"] for activity in body["activities"] if "trade" in activity]
             cursor = body["nextCursor"]
             if body["eof"] or self.bug == "cursor_dropped":
                 return trades
 
     def spent(self) -> Decimal:
         """Return the cost of its trades in dollars, without fees."""
-        amounts = [(one["price"]["value"], one["qty"]) for one in self.trades()]
+        amounts = [(trade["price"]["value"], trade["qty"]) for trade in self.trades()]
         if self.bug == "decimals_as_floats":
             return Decimal(str(sum(float(price) * float(qty) for price, qty in amounts)))
         return sum((Decimal(price) * Decimal(qty) for price, qty in amounts), Decimal(0))
@@ -201,19 +201,19 @@ class KeeperMachine(ExchangeMachine):
 
     @rule(price=PRICES, quantity=QUANTITIES)
     def buys(self, price: str, quantity: int) -> None:
-        self.client.place(price, quantity)
+        self.client.target(price, quantity)
 
     @rule(price=PRICES, quantity=QUANTITIES)
     def somebody_sells(self, price: str, quantity: int) -> None:
         keys = self.simulation.exchange.firms.api_keys()
-        others = self.world.retail(next(one for one in keys if one.account != self.key.account))
+        others = self.world.retail(next(item for item in keys if item.account != self.key.account))
         others.post("/v1/orders", json=limit_order(price, quantity, "ORDER_INTENT_BUY_SHORT"))
 
     @invariant()
     def knows_its_position(self) -> None:
         held = self.truth.position(self.key.account, "machine-whole")
         assert self.client.position() == held
-        assert sum(Decimal(one["qty"]) for one in self.client.trades()) == held
+        assert sum(Decimal(trade["qty"]) for trade in self.client.trades()) == held
 
     @invariant()
     def knows_what_it_spent(self) -> None:
@@ -249,9 +249,9 @@ def run_machine(bug: str, *, examples: int = 40) -> str:
     try:
         run_state_machine_as_test(KeeperMachine, settings=quick)
     except AssertionError as wrong:
-        place = wrong.__traceback__
-        while place is not None and place.tb_next is not None:
-            place = place.tb_next
-        name = place.tb_frame.f_code.co_name if place is not None else ""
+        traceback__ = wrong.__traceback__
+        while traceback__ is not None and traceback__.tb_next is not None:
+            traceback__ = traceback__.tb_next
+        name = traceback__.tb_frame.f_code.co_name if traceback__ is not None else ""
         return f"{name.replace('_', ' ')}: {str(wrong).splitlines()[0] if str(wrong) else 'no'}"
     return ""

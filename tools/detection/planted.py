@@ -17,11 +17,11 @@ class Planted:
     name: str
     side: str
     blind: bool
-    says: str
+    effect: str
 
 
 def _blind(side: str, **bugs: str) -> tuple[Planted, ...]:
-    return tuple(Planted(name, side, True, says) for name, says in bugs.items())
+    return tuple(Planted(name, side, True, text) for name, text in bugs.items())
 
 
 EXCHANGE = _blind("exchange", **EFFECTS)
@@ -42,8 +42,8 @@ CLIENT = _blind(
 
 # Added later with knowledge of the profile: switches that the reference client had.
 KNOWN = tuple(
-    Planted(name, "client", False, says)
-    for name, says in {
+    Planted(name, "client", False, text)
+    for name, text in {
         "repeats_the_hopeless": "sends a malformed request again",
         "assertion_twice": "requests a token with an assertion that it has used before",
         "trades_a_halted_market": "keeps sending orders to a halted market",

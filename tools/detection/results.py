@@ -55,7 +55,7 @@ class Results:
     def finders(self, bug: str) -> dict[str, tuple[str, float]]:
         """Return by column the finding that detected a bug, and its processor seconds."""
         tools = self.trials.get(bug, {}).values()
-        return {column: (at[0], at[1]) for one in tools for column, at in one["said"].items()}
+        return {column: (at[0], at[1]) for tool in tools for column, at in tool["said"].items()}
 
 
 def property_seconds() -> dict[str, float]:

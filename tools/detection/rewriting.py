@@ -22,7 +22,7 @@ class Rewrite:
     once, becomes `new`. What `new` calls beyond the module's own names it imports by itself.
     """
 
-    place: str
+    target: str
     old: str
     new: str
 
@@ -30,32 +30,34 @@ class Rewrite:
 @contextmanager
 def planted(*rewrites: Rewrite) -> Iterator[None]:
     """Run with the bug, and without it afterwards."""
-    functions = [_function(one.place) for one in rewrites]
+    functions = [_function(rewrite.target) for rewrite in rewrites]
     codes = [function.__code__ for function in functions]
     try:
-        for function, one in zip(functions, rewrites, strict=True):
-            _rewrite(function, one)
+        for function, item in zip(functions, rewrites, strict=True):
+            _rewrite(function, item)
         yield
     finally:
         for function, code in zip(functions, codes, strict=True):
             function.__code__ = code
 
 
-def _function(place: str) -> FunctionType:
-    module, _, path = place.partition(":")
+def _function(position: str) -> FunctionType:
+    module, _, path = position.partition(":")
     value: object = importlib.import_module(module)
     for name in path.split("."):
         value = inspect.getattr_static(value, name)
     if not isinstance(value, FunctionType):
-        raise TypeError(f"{place} is no plain function")
+        raise TypeError(f"{position} is no plain function")
     return value
 
 
-def _rewrite(function: FunctionType, one: Rewrite) -> None:
+def _rewrite(function: FunctionType, rewrite: Rewrite) -> None:
     source = textwrap.dedent(inspect.getsource(function))
-    if source.count(one.old) != 1:
-        raise ValueError(f"{one.place}: {one.old!r} occurs {source.count(one.old)} times")
-    tree = ast.parse(source.replace(one.old, one.new))
+    if source.count(rewrite.old) != 1:
+        raise ValueError(
+            f"{rewrite.target}: {rewrite.old!r} occurs {source.count(rewrite.old)} times"
+        )
+    tree = ast.parse(source.replace(rewrite.old, rewrite.new))
     definition = tree.body[0]
     assert isinstance(definition, ast.FunctionDef)
     definition.decorator_list = []

@@ -73,7 +73,7 @@ def explore(over: Over, bug: str = "") -> Iterator[Sentence]:
     for name in _scenarios():
         try:
             explored = variants(ExploreRequest(scenarios=(name,)))
-            for task in (one.task((point,)) for one in explored for point in one.points):
+            for task in (item.task((point,)) for item in explored for point in item.points):
                 if over():
                     return
                 trial = run_trial(task)
@@ -149,8 +149,8 @@ class Properties:
         for item in sorted(items, key=lambda item: self._seconds.get(item.nodeid, 0)):
             files[file := item.nodeid.partition("::")[0]] += 1
             ranks[item] = files[file], self._seconds.get(item.nodeid, 0)
-        known = [item for item in items if item.nodeid in self._seconds]
-        items[:] = sorted(known, key=ranks.__getitem__)
+        existing = [item for item in items if item.nodeid in self._seconds]
+        items[:] = sorted(existing, key=ranks.__getitem__)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.took[report.nodeid] = self.took.get(report.nodeid, 0) + round(report.duration, 2)
@@ -199,7 +199,7 @@ def run_properties(over: Over, seconds: dict[str, float]) -> Properties:
 
 def machines(over: Over, bug: str = "") -> Iterator[Sentence]:
     """The state machines and properties of the test suite."""
-    yield from (("machines", one) for one in run_properties(over, property_seconds()).failed[:1])
+    yield from (("machines", item) for item in run_properties(over, property_seconds()).failed[:1])
 
 
 def judged(over: Over, bug: str) -> Iterator[Sentence]:
@@ -215,14 +215,14 @@ def certified(over: Over, bug: str) -> Iterator[Sentence]:
         if over():
             return
         legs.append(run_client(leg.id, bug))
-        for one in judge(PROFILE, legs).verdicts:
-            if one.verdict == "failed":
-                yield "certify", f"{one.item.id}: {one.evidence[0]}"
+        for entry in judge(PROFILE, legs).verdicts:
+            if entry.verdict == "failed":
+                yield "certify", f"{entry.item.id}: {entry.evidence[0]}"
 
 
 def run_client(leg: str, bug: str) -> LegResult:
     """Return the run of a reference client with a bug in a leg of the profile."""
-    terms = next(one for one in PROFILE.legs if one.id == leg)
+    terms = next(item for item in PROFILE.legs if item.id == leg)
     simulation, code = Simulation(terms.load()), 0
     try:
         client(bug, connect(simulation)).run()

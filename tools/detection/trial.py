@@ -14,13 +14,13 @@ from tools.detection.tools import TOOLS, Sentence, run_properties
 
 
 def attempt(
-    tool: str, bug: str, seconds: float, known: frozenset[str] = frozenset()
+    tool: str, bug: str, seconds: float, existing: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
     """What a tool says with a bug ("none" for none) that is not `known` from a run without one: the
     first sentence of each column, with the seconds; and `every` sentence.
     """
-    one = TOOLS[tool]
-    said: dict[str, tuple[str, float]] = {}
+    tools = TOOLS[tool]
+    output: dict[str, tuple[str, float]] = {}
     every: list[str] = []
     began = process_time()
 
@@ -28,28 +28,28 @@ def attempt(
         return round(process_time() - began, 1)
 
     def over() -> bool:
-        return (bug != "none" and len(said) == len(one.columns)) or spent() >= seconds
+        return (bug != "none" and len(output) == len(tools.columns)) or spent() >= seconds
 
     with planted(*EXCHANGE_BUGS.get(bug, ())):
-        for column, sentence in _sentences(one.run(over, bug), one.columns[-1]):
+        for column, sentence in _sentences(tools.run(over, bug), tools.columns[-1]):
             every.append(sentence)
-            if sentence not in known and column not in said:
-                said[column] = sentence[:400], spent()
-    return {"said": said, "every": every, "cpu_s": spent()}
+            if sentence not in existing and column not in output:
+                output[column] = sentence[:400], spent()
+    return {"said": output, "every": every, "cpu_s": spent()}
 
 
-def _sentences(told: Iterator[Sentence], column: str) -> Iterator[Sentence]:
+def _sentences(reported: Iterator[Sentence], column: str) -> Iterator[Sentence]:
     """Yield the findings of a tool; an error that ends it is one too."""
     try:
-        yield from told
+        yield from reported
     except Exception as error:  # the exchange has a planted bug
         yield column, f"ended with {type(error).__name__}: {error}"
 
 
 def fingerprint(bug: str) -> str:
     """Return the identity of a bug; a result for another version of it is not valid."""
-    says = next(one.says for one in PLANTED if one.name == bug)
-    return f"{crc32(repr((says, EXCHANGE_BUGS.get(bug))).encode()):08x}"
+    text = next(item.effect for item in PLANTED if item.name == bug)
+    return f"{crc32(repr((text, EXCHANGE_BUGS.get(bug))).encode()):08x}"
 
 
 def measure() -> dict[str, float]:

@@ -103,10 +103,10 @@ def at(document: Any, way: tuple[Any, ...]) -> Any:
 
 def mutate(document: dict[str, Any], rng: random.Random) -> None:
     """Change one value: delete, replace, duplicate, move, rename or wrap it."""
-    found = list(places(document))
-    if not found:
+    result = list(places(document))
+    if not result:
         return
-    *way, last = rng.choice(found)
+    *way, last = rng.choice(result)
     holder = at(document, tuple(way))
     kind = rng.choice(
         ("kin", "kin", "kin", "kin", "value", "value", "delete", "double", "move", "rename")
@@ -120,10 +120,10 @@ def mutate(document: dict[str, Any], rng: random.Random) -> None:
     elif kind == "double" and isinstance(holder, list):
         holder[last:last] = [copy.deepcopy(holder[last])] * rng.choice((1, 1, 3))
     elif kind == "rename" and isinstance(holder, dict):
-        names = sorted({str(place[-1]) for place in found if isinstance(place[-1], str)})
+        names = sorted({str(position[-1]) for position in result if isinstance(position[-1], str)})
         holder[rng.choice((*names, *TEXTS))] = holder.pop(last)
     else:  # a value from elsewhere
-        holder[last] = copy.deepcopy(at(document, rng.choice(found)))
+        holder[last] = copy.deepcopy(at(document, rng.choice(result)))
 
 
 def mutate_text(text: str, rng: random.Random) -> str:

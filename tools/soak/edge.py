@@ -154,7 +154,7 @@ def _cut(rng: random.Random, sent: bytes) -> list[bytes]:
 def answer_to(address: str, pieces: list[bytes], wait_s: float = _WAIT_S) -> bytes:
     """Send bytes; return the answer until the listener closes or sends no more for a while."""
     parts = urlsplit(address if "//" in address else f"//{address}")
-    found = bytearray()
+    result = bytearray()
     with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=5) as plain:
         plain.settimeout(wait_s)
         try:
@@ -162,10 +162,10 @@ def answer_to(address: str, pieces: list[bytes], wait_s: float = _WAIT_S) -> byt
                 plain.sendall(piece)
             plain.shutdown(socket.SHUT_WR)
             while piece := plain.recv(65536):
-                found += piece
+                result += piece
         except (TimeoutError, ConnectionError, OSError):
             pass
-    return bytes(found)
+    return bytes(result)
 
 
 def check_answer(tried: Case, answer: bytes, *, faults: bool = False) -> None:
@@ -217,13 +217,13 @@ def run(
     """Run the cases with some numbers; return their count. Raises Found with the case."""
     tried = 0
     for number in numbers:
-        one = case(seed, number)
+        item = case(seed, number)
         try:
-            check_answer(one, answer_to(addresses[one.plane], one.pieces), faults=faults)
+            check_answer(item, answer_to(addresses[item.plane], item.pieces), faults=faults)
             if number % 50 == 49:
                 check_alive(addresses, faults=faults)
-        except Found as found:
-            raise Found(f"--seed {seed} --case {number}: {found}\n{str(one)[:3000]}") from None
+        except Found as result:
+            raise Found(f"--seed {seed} --case {number}: {result}\n{str(item)[:3000]}") from None
         tried += 1
         if number % 1000 == 999:
             show(f"{number + 1} cases")
@@ -252,12 +252,12 @@ def main() -> int:
         journal = f"{folder}/edge.ndjson"
         with served("quickstart", "--journal", journal, "--preset", args.preset) as ready:
             try:
-                one = iter((args.case,)) if args.case is not None else numbers
+                item = iter((args.case,)) if args.case is not None else numbers
                 faults = args.preset != "ideal"
                 show = partial(print, flush=True)
-                tried = run(ready, args.seed, one, show=show, faults=faults)
-            except Found as found:
-                print(found, file=sys.stderr)
+                tried = run(ready, args.seed, item, show=show, faults=faults)
+            except Found as result:
+                print(result, file=sys.stderr)
                 return 1
         replayed = subprocess.run([sys.executable, "-m", "sim", "replay", journal], check=False)
     print(f"{tried} cases, {'nothing found' if replayed.returncode == 0 else 'no replay'}")

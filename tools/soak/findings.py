@@ -39,7 +39,7 @@ def patience(seconds: float) -> Iterator[None]:
 class Finding(NamedTuple):
     """A mutant with which something ended as it must not: how, where, and the mutant."""
 
-    what: str
+    subject: str
     where: str
     source: str
 
@@ -47,7 +47,7 @@ class Finding(NamedTuple):
     def of(cls, error: BaseException, source: str) -> Finding:
         """The finding of an error, at the last line of ours."""
         frames = traceback.extract_tb(error.__traceback__)
-        last = next((one for one in reversed(frames) if "/sim/" in one.filename), frames[-1])
+        last = next((frame for frame in reversed(frames) if "/sim/" in frame.filename), frames[-1])
         where = f"{Path(last.filename).name}:{last.lineno} {last.name}"
         return cls(f"{type(error).__name__}: {error}"[:400], where, source)
 
@@ -74,6 +74,6 @@ def run_search(search: Search, about: str | None, count: int, ending: str) -> in
             if places[finding.where] <= _FILES_EACH:
                 path = folder / f"{places.total()}{ending}"
                 path.write_text(finding.source, "utf-8", "surrogatepass")
-                print(f"{finding.where}: {finding.what}\n  {path}", flush=True)
+                print(f"{finding.where}: {finding.subject}\n  {path}", flush=True)
     print(f"seed {args.seed}: {dict(verdicts)}; {dict(places)}")
     return 1 if places else 0

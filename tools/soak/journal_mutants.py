@@ -46,7 +46,7 @@ EXIT_CODES = {0, 1, 2, 3}
 
 def journals() -> list[list[bytes]]:
     """Return the lines of some valid journals, one of them with every kind of mark."""
-    found = []
+    results = []
     for source in (*SOURCES, WHOLE):
         written = io.BytesIO()
         simulation = Simulation(load_scenario(source), journal=written)
@@ -55,8 +55,8 @@ def journals() -> list[list[bytes]]:
         simulation.rewind(seq=simulation.seq // 2)
         simulation.restore("here")
         simulation.reset(5)
-        found.append(written.getvalue().splitlines())
-    return found
+        results.append(written.getvalue().splitlines())
+    return results
 
 
 def spoilt(lines: list[bytes], rng: random.Random) -> list[bytes]:
@@ -122,15 +122,15 @@ def examine(
     command = rng.choice(COMMANDS)
     names = {"other": str(other), "out": str(folder / "small.yaml")}
     argv = [word.format(str(path), **names) for word in command]
-    said = io.StringIO()
+    output = io.StringIO()
     try:
-        with patience(30), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        with patience(30), contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             try:
                 code = command_line(argv)
             except SystemExit as end:
                 code = end.code
         assert code in EXIT_CODES, code
-        assert code == 0 or said.getvalue().strip(), "it failed without a word"
+        assert code == 0 or output.getvalue().strip(), "it failed without a word"
         return f"exit {code}", None
     except (Exception, Slow) as error:
         finding = Finding.of(error, path.read_bytes().decode())

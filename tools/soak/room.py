@@ -123,14 +123,14 @@ class _Clock:
 
     async def _metrics(self) -> dict[str, float]:
         answer: Any = await self.room.send("Performance.getMetrics")
-        return {one["name"]: one["value"] for one in answer["metrics"]}
+        return {metric["name"]: metric["value"] for metric in answer["metrics"]}
 
 
-def _say(inputs: int, what: str, times: list[float]) -> None:
+def _say(inputs: int, kind: str, times: list[float]) -> None:
     times = sorted(times)
     p95 = times[min(len(times) - 1, int(0.95 * len(times)))]
     print(
-        f"{inputs:>7} inputs: {what}: median {times[len(times) // 2] * 1e3:.0f} ms, p95 {p95 * 1e3:.0f} ms",
+        f"{inputs:>7} inputs: {kind}: median {times[len(times) // 2] * 1e3:.0f} ms, p95 {p95 * 1e3:.0f} ms",
         flush=True,
     )
 

@@ -45,19 +45,19 @@ def source(rng: random.Random, corpus: list[dict[str, Any]], files: list[str]) -
     return document
 
 
-def load(given: Any) -> Scenario:
+def load(value: Any) -> Scenario:
     """Read a mutant as the command line does (text) or the control plane (a document).
 
     AssertionError for a problem without a place.
     """
     try:
-        if isinstance(given, str):
-            return load_scenario(given if "\n" in given else given + "\n")
-        return load_submitted(given, SCENARIOS)
+        if isinstance(value, str):
+            return load_scenario(value if "\n" in value else value + "\n")
+        return load_submitted(value, SCENARIOS)
     except ScenarioError as error:
         assert error.problems, "no problem is told"
         for problem in error.problems:
-            assert problem.message and (problem.line > 0 or not isinstance(given, str)), problem
+            assert problem.message and (problem.line > 0 or not isinstance(value, str)), problem
             str(problem).encode()
         raise
 
@@ -86,14 +86,14 @@ def try_out(scenario: Scenario, *, thorough: bool) -> None:
 
 
 def examine(
-    given: Any, rng: random.Random, seconds: float = PATIENCE
+    value: Any, rng: random.Random, seconds: float = PATIENCE
 ) -> tuple[str, Finding | None]:
     """The verdict on a mutant ("refused", "ran" or "long"), and what is wrong with us."""
     scenario = None
     try:
         with patience(PATIENCE):
             try:
-                scenario = load(given)
+                scenario = load(value)
             except ScenarioError:
                 return "refused", None
         with patience(seconds):
@@ -104,7 +104,7 @@ def examine(
     except (Exception, Slow) as error:
         if isinstance(error, Slow) and scenario is not None:
             return "long", None
-        text = given if isinstance(given, str) else yaml.safe_dump(given, allow_unicode=True)
+        text = value if isinstance(value, str) else yaml.safe_dump(value, allow_unicode=True)
         return "failed", Finding.of(error, text)
 
 

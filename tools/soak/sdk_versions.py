@@ -90,16 +90,16 @@ print(json.dumps({"called": called, "wrong": wrong}))
 
 def installed(version: str, folder: Path) -> Path:
     """Return the folder of a version of the client; install it if necessary."""
-    place = folder / version
-    if not (place / "polymarket_us").is_dir():
-        pip = (sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(place))
+    position = folder / version
+    if not (position / "polymarket_us").is_dir():
+        pip = (sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(position))
         subprocess.run((*pip, f"polymarket-us=={version}"), check=True)
-    return place
+    return position
 
 
 def journey(version: str, reading: str, folder: Path) -> list[str]:
     """Return the errors of a version in a reading; empty if there are none."""
-    place = installed(version, folder).resolve()
+    position = installed(version, folder).resolve()
     scenario = replace(load_scenario("quickstart"), reading=reading)
     served = ServedExchange(scenario, seed=None, journal=folder / f"{version}-{reading}.ndjson")
     try:
@@ -110,8 +110,8 @@ def journey(version: str, reading: str, folder: Path) -> list[str]:
         offer = {"as": "maker", "symbol": market, "side": "sell", "price": "0.60", "qty": "5"}
         served.control("POST", "/orders", offer)
         run = subprocess.run(
-            (sys.executable, "-c", JOURNEY, json.dumps(served.ready), market, str(place)),
-            env={**os.environ, "PYTHONPATH": str(place)},
+            (sys.executable, "-c", JOURNEY, json.dumps(served.ready), market, str(position)),
+            env={**os.environ, "PYTHONPATH": str(position)},
             capture_output=True,
             text=True,
             check=False,

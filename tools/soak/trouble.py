@@ -175,15 +175,15 @@ def trouble_round(trouble: str, surface: str, folder: Path, random: Random) -> R
         went_on = not server.over
         load.stop()
         server.process.send_signal(signal.SIGTERM)
-        _, said = server.process.communicate(timeout=PATIENCE_S)
+        _, output = server.process.communicate(timeout=PATIENCE_S)
     finally:
         server.process.kill()
         load.stop()
         server.process.communicate()
     code = server.process.returncode
     codes = EXIT_CODES | (ABORTS if trouble == "no memory" else set())
-    assert code in codes, (code, said.decode()[-2_000:])
-    assert b"Traceback" not in said or trouble == "no memory", said.decode()[-2_000:]
+    assert code in codes, (code, output.decode()[-2_000:])
+    assert b"Traceback" not in output or trouble == "no memory", output.decode()[-2_000:]
     lost, _ = lost_orders(server.journal, load.acknowledged)
     return Round(len(load.acknowledged), lost, after, None if went_on else code)
 

@@ -106,10 +106,12 @@ def main() -> int:
         for name, verdict in witness.checks.items():
             applied[name] += verdict.applied
             undecided[name] += verdict.cannot_tell
-            for one in verdict.contradictions[:1]:
+            for contradiction in verdict.contradictions[:1]:
                 wrong += 1
-                print(f"{case.scenario} seed {case.seed} ({case.variant}): {name}: {one.sentence}")
-                print(f"  lines {one.evidence}", flush=True)
+                print(
+                    f"{case.scenario} seed {case.seed} ({case.variant}): {name}: {contradiction.sentence}"
+                )
+                print(f"  lines {contradiction.evidence}", flush=True)
         if runs % 100 == 0:
             print(f"{runs} runs, {wrong} contradictions, {process_time():.0f} s", file=sys.stderr)
     for name, count in applied.items():

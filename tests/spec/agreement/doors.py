@@ -42,10 +42,10 @@ def listed(answer: Any, *names: str) -> list[dict[str, Any]]:
     if answer.status == 503:
         return []
     assert answer.status == 200, answer
-    found = answer.json()
+    result = answer.json()
     for name in names:
-        found = found.get(name) or {}
-    return list(found)
+        result = result.get(name) or {}
+    return list(result)
 
 
 def _market(surfaces: Surfaces, symbol: str) -> Iterator[Row]:
@@ -77,8 +77,8 @@ def _market(surfaces: Surfaces, symbol: str) -> Iterator[Row]:
 def _event(surfaces: Surfaces, slug: str) -> Iterator[Row]:
     gateway = surfaces.world.gateway
     first = gateway.get(f"/v1/events/slug/{slug}").json()["event"]
-    found = {"event by slug": first}
-    found["event by number"] = gateway.get(f"/v1/events/{first['id']}").json()["event"]
+    result = {"event by slug": first}
+    result["event by number"] = gateway.get(f"/v1/events/{first['id']}").json()["event"]
     lists = {"list of events": f"/v1/events?slug={slug}", "search": f"/v1/search?query={slug}"}
     if first["teams"]:
         lists["events of the league"] = f"/v2/leagues/{first['subcategory']}/events?limit=100"
@@ -87,8 +87,8 @@ def _event(surfaces: Surfaces, slug: str) -> Iterator[Row]:
         rows = listed(gateway.get(path), "events")
         row = next((row for row in rows if row["slug"] == slug), None)
         if row is not None:
-            found[surface] = row
-    for surface, event in found.items():
+            result[surface] = row
+    for surface, event in result.items():
         yield Row(surface, "event", slug, "gateway", event)
         for market in event["markets"]:
             if market["slug"] in surfaces.symbols:
@@ -152,10 +152,10 @@ def _reports(person: Person) -> Iterator[Row]:
 def _money(person: Person) -> Iterator[Row]:
     account, x = person.account, person.exchange
     body = {"name": account, "currency": "USD"}
-    one = x.post("/v1/positions/balance", json=body)
-    assert one.status in (200, 503)
-    if one.status == 200:
-        yield Row("balance", "balance", account, "exchange", one.json())
+    item = x.post("/v1/positions/balance", json=body)
+    assert item.status in (200, 503)
+    if item.status == 200:
+        yield Row("balance", "balance", account, "exchange", item.json())
         every = x.post("/v1/positions/balances", json=body).json()
         yield Row("balances", "balance", account, "exchange", every["balances"]["USD"])
     for row in listed(person.retail.get("/v1/account/balances"), "balances"):
@@ -180,8 +180,8 @@ def _activities(person: Person) -> Iterator[Row]:
                 slug = trade["marketSlug"]
                 yield Row("activities", "market", slug, "gateway", trade["market"])
             for side in ("aggressorExecution", "passiveExecution"):
-                one = trade[side]
-                yield Row(f"activities {side}", "execution", one["id"], "retail", one)
+                item = trade[side]
+                yield Row(f"activities {side}", "execution", item["id"], "retail", item)
         if change := row.get("accountBalanceChange"):
             subject = f"bl_{change['transactionId']}"
             yield Row("activities", "move", subject, "activity", change)
@@ -204,26 +204,26 @@ def _requests(person: Person) -> Iterator[Row]:
 def _control(surfaces: Surfaces) -> Iterator[Row]:
     accounts = {person.account for person in surfaces.people}
     accounts.add(surfaces.people[0].firm.clearing_account)  # the pool
-    seen = {name: view(surfaces.simulation, name)[name] for name in _VIEWS}
-    for row in seen["instruments"]:
+    observed = {name: view(surfaces.simulation, name)[name] for name in _VIEWS}
+    for row in observed["instruments"]:
         if row["symbol"] in surfaces.symbols:
             yield Row("control instruments", "market", row["symbol"], "control", row)
-    books = {row["symbol"]: row for row in seen["books"]}
+    books = {row["symbol"]: row for row in observed["books"]}
     for symbol in surfaces.symbols:
         row = books.get(symbol, {"symbol": symbol, "bids": [], "offers": []})
         yield Row("control books", "market", symbol, "control book", row)
-    for row in seen["orders"]:
+    for row in observed["orders"]:
         if row["account"] in accounts:
             yield Row("control orders", "order", row["id"], "control", row)
-    for row in seen["accounts"]:
+    for row in observed["accounts"]:
         if row["account"] in accounts:
             yield Row("control accounts", "balance", row["account"], "control", row)
             for held in row["positions"]:
                 subject = f"{row['account']} {held['symbol']}"
                 yield Row("control accounts", "position", subject, "control", held)
-    for row in seen["funding"]:
+    for row in observed["funding"]:
         yield Row("control funding", "transaction", row["transaction"], "control", row)
-    for row in seen["verifications"]:
+    for row in observed["verifications"]:
         yield Row("control", "verification", row["external_id"], "control", row)
 
 
@@ -248,12 +248,12 @@ def _identity(person: Person) -> Iterator[Row]:
     if answer.status == 503:
         return
     me, users, accounts = (
-        one.json() for one in (answer, x.get("/v1/users"), x.get("/v1/accounts"))
+        item.json() for item in (answer, x.get("/v1/users"), x.get("/v1/accounts"))
     )
-    said = {"name": me["userDisplayName"], "firm": me["firm"]}
-    yield Row("whoami", "identity", me["user"], "whoami", said)
-    place = users["users"].index(user)
-    said = {"name": users["displayNames"][place], "firm": users["firms"][place]}
-    yield Row("users", "identity", user, "users", said)
+    output = {"name": me["userDisplayName"], "firm": me["firm"]}
+    yield Row("whoami", "identity", me["user"], "whoami", output)
+    position = users["users"].index(user)
+    output = {"name": users["displayNames"][position], "firm": users["firms"][position]}
+    yield Row("users", "identity", user, "users", output)
     yield Row("accounts", "identity", user, "accounts", {"account": accounts["accounts"][0]})
     yield Row("API key", "identity", user, "key", {"account": person.key.account})

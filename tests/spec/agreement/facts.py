@@ -51,8 +51,8 @@ def _if_said(name: str, read: Read) -> Read:
 
 def _cents(read: Read) -> Read:
     def rounded(row: dict[str, Any], scales: Scales) -> Any:
-        found = read(row, scales)
-        return found if found is None or found is SILENT else round(found, 4)
+        result = read(row, scales)
+        return result if result is None or result is SILENT else round(result, 4)
 
     return rounded
 
@@ -186,10 +186,10 @@ ORDER: dict[str, dict[str, Read]] = {
 
 
 def _trade_date(row: dict[str, Any], scales: Scales) -> Any:
-    found = row["transactTradeDate"]
-    if isinstance(found, dict):
-        return f"{found['year']:04}-{found['month']:02}-{found['day']:02}"
-    return str(found).removesuffix("T00:00:00Z")
+    transact_trade_date = row["transactTradeDate"]
+    if isinstance(transact_trade_date, dict):
+        return f"{transact_trade_date['year']:04}-{transact_trade_date['month']:02}-{transact_trade_date['day']:02}"
+    return str(transact_trade_date).removesuffix("T00:00:00Z")
 
 
 _REASON = "orderRejectReason"

@@ -82,14 +82,14 @@ def _bars(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _sum(of: str, read: Read) -> Read:
-    return lambda row, scales: sum(read(one, scales) for one in row[of])
+    return lambda row, scales: sum(read(item, scales) for item in row[of])
 
 
 def _reported(of: Callable[[list[Any]], Any]) -> Read:
     """Return a statistic of the prices of all trades."""
 
     def reported(row: dict[str, Any], scales: Scales) -> Any:
-        prices = [ticks("lastPx")(one, scales) for one in row["trades"]]
+        prices = [ticks("lastPx")(trade, scales) for trade in row["trades"]]
         return of(prices) if prices else SILENT
 
     return reported

@@ -49,8 +49,8 @@ def _market(surfaces: Surfaces, symbol: str) -> Iterator[Row]:
     listed = gateway.get("/v1/markets", params={"slug": symbol}).json()["markets"]
     for row in listed:
         yield Row("list of markets", "market", symbol, "gateway", row)
-        one = gateway.get(f"/v1/market/id/{row['id']}").json()["market"]
-        yield Row("market by number", "market", symbol, "gateway", one)
+        market = gateway.get(f"/v1/market/id/{row['id']}").json()["market"]
+        yield Row("market by number", "market", symbol, "gateway", market)
     for path in ("instruments", "instruments/search"):
         answer = x.post(f"/v1/refdata/{path}", json={"symbols": [symbol], "query": symbol})
         for row in answer.json()["instruments"]:
@@ -99,22 +99,22 @@ def _statistics(surfaces: Surfaces, symbol: str, trades: list[dict[str, Any]]) -
     answer = x.post("/v1/report/trades/stats", json={"symbol": symbol, "bars": 7})
     assert answer.status in (200, 400), answer  # 400 before the market is listed
     if answer.status == 200:
-        found = answer.json()
-        yield Row("trade statistics", "market", symbol, "trade stats", found["stats"])
-        yield Row("bars of trade statistics", "market", symbol, "bars", {"bars": found["bars"]})
+        result = answer.json()
+        yield Row("trade statistics", "market", symbol, "trade stats", result["stats"])
+        yield Row("bars of trade statistics", "market", symbol, "bars", {"bars": result["bars"]})
     reported = [trade for trade in trades if trade["order"]["symbol"] == symbol]
     yield Row("reported trades", "market", symbol, "trades", {"trades": reported})
 
 
 def _trades(surfaces: Surfaces) -> list[dict[str, Any]]:
     """Return the aggressors' executions of all trades that were not busted."""
-    found = {
+    result = {
         row["id"]: row["aggressor"]
         for person in surfaces.people
         for row in person.exchange.post("/v1/report/trades/search", json=PAGE).json()["trade"]
         if row["state"] not in ("TRADE_STATE_BUSTED", "TRADE_STATE_RETRY_REQUESTED")
     }
-    return list(found.values())
+    return list(result.values())
 
 
 # ---- what belongs to a person
@@ -141,19 +141,19 @@ def _lines(text: str) -> list[dict[str, Any]]:
     """Lines of CSV as the objects that they were made of, in names of JSON."""
     header, *lines = csv.reader(StringIO(text)) if text else [[]]
     columns = [[_camel(part) for part in name.split(".")] for name in header]
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     for line in lines:
-        whole: dict[str, Any] = {}
+        total: dict[str, Any] = {}
         for (*outer, last), written in zip(columns, line, strict=True):
-            into = whole
+            into = total
             for part in outer:
                 into = into.setdefault(part, {})
             if last.endswith("Time"):
                 into[last] = written or None
             else:
                 into[last] = _WORDS.get(written, written)
-        found.append(whole)
-    return found
+        results.append(total)
+    return results
 
 
 def _camel(name: str) -> str:
@@ -165,8 +165,8 @@ def _one_by_one(person: Person) -> Iterator[Row]:
     x = person.exchange
     rows = x.post("/v1/report/executions/search", json=PAGE).json()["executions"]
     for row in rows[-_NEWEST:]:
-        one = x.get(f"/v1/report/executions/{row['id']}").json()["execution"]
-        yield Row("report of an execution", "execution", row["id"], "exchange", one)
+        execution = x.get(f"/v1/report/executions/{row['id']}").json()["execution"]
+        yield Row("report of an execution", "execution", row["id"], "exchange", execution)
     rows = x.get("/v1/funding/transactions", params={"pageSize": 100}).json()["transactions"]
     for row in rows:
         if row["riskTransactionId"]:
@@ -175,14 +175,14 @@ def _one_by_one(person: Person) -> Iterator[Row]:
             subject = row["fundingTransactionId"]
             yield Row("funding list", "transfer", subject, "transaction", row)
     for row in rows[-_NEWEST:]:
-        one = x.get(f"/v1/funding/transactions/{row['transactionId']}").json()["transaction"]
-        yield Row("one transaction", "transaction", row["transactionId"], "exchange", one)
+        execution = x.get(f"/v1/funding/transactions/{row['transactionId']}").json()["transaction"]
+        yield Row("one transaction", "transaction", row["transactionId"], "exchange", execution)
 
 
 def _unary(surfaces: Surfaces, person: Person) -> Iterator[Row]:
     """The same reports and balances over gRPC."""
 
-    def said(name: str, request: Any) -> Any:
+    def printed(name: str, request: Any) -> Any:
         return surfaces.as_json(person.rpc.call(name, request))
 
     page = {"page_size": 1000}
@@ -191,16 +191,16 @@ def _unary(surfaces: Surfaces, person: Person) -> Iterator[Row]:
         ("execution", "SearchExecutions", wire.SearchExecutionsRequest(**page), "executions"),
         ("trade", "SearchTrades", wire.SearchTradesRequest(**page), "trade"),
     ):
-        for row in said(f"ReportAPI.{name}", request)[part]:
+        for row in printed(f"ReportAPI.{name}", request)[part]:
             yield Row(f"gRPC {name}", kind, row["id"], "exchange", row)
-    for row in said("OrderEntryAPI.GetOpenOrders", wire.GetOpenOrdersRequest())["orders"]:
+    for row in printed("OrderEntryAPI.GetOpenOrders", wire.GetOpenOrdersRequest())["orders"]:
         yield Row("gRPC open orders", "order", row["id"], "exchange", row)
     balance = wire.GetAccountBalanceRequest(name=person.account, currency="USD")
-    body = said("PositionAPI.GetAccountBalance", balance)
+    body = printed("PositionAPI.GetAccountBalance", balance)
     yield Row("gRPC balance", "balance", person.account, "exchange", body)
-    me = said("AccountsAPI.GetWhoAmI", wire.GetWhoAmIRequest())
-    says = {"name": me["userDisplayName"], "firm": me["firm"]}
-    yield Row("gRPC whoami", "identity", me["user"], "whoami", says)
+    me = printed("AccountsAPI.GetWhoAmI", wire.GetWhoAmIRequest())
+    text = {"name": me["userDisplayName"], "firm": me["firm"]}
+    yield Row("gRPC whoami", "identity", me["user"], "whoami", text)
 
 
 def _trades_by_quote(person: Person) -> Iterator[Row]:

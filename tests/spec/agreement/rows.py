@@ -12,4 +12,4 @@ class Row(NamedTuple):
     kind: str
     subject: str
     dialect: str
-    says: dict[str, Any]
+    value: dict[str, Any]

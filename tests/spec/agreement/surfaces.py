@@ -128,7 +128,7 @@ class Surfaces:
         self.partner_orders: list[Callable[[], Any]] = []
         self.transfers: list[str] = []
         # last frame of each stream that sends states, by stream and subject
-        self.told: dict[tuple[str, str, str], Row] = {}
+        self.notices: dict[tuple[str, str, str], Row] = {}
         self.today = trade_date(self.simulation.now)
         self.follow()
 
@@ -161,11 +161,13 @@ class Surfaces:
     def follow(self) -> None:
         """Open the streams that are not open. During maintenance no stream can be open."""
         if self.simulation.exchange.maintenance.active:
-            self.told.clear()
+            self.notices.clear()
             return
-        found = [self.streams, *(person.streams for person in self.people)]
-        if not self.streams or any(one.end for streams in found for one in streams.values()):
-            self.told.clear()  # frames of a stream that has ended are stale
+        results = [self.streams, *(person.streams for person in self.people)]
+        if not self.streams or any(
+            stream.end for streams in results for stream in streams.values()
+        ):
+            self.notices.clear()  # frames of a stream that has ended are stale
         for person in self.people:
             person.follow()
         symbols, rpc = self.symbols, self.people[0].rpc
@@ -206,11 +208,11 @@ class Surfaces:
         fresh: set[tuple[str, str, str]] = set()
         passing: dict[tuple[str, str, str], Row] = {}
         for row in self._streamed():
-            kept = passing if row.surface in _PASSING and row.kind in _CHANGING else self.told
+            kept = passing if row.surface in _PASSING and row.kind in _CHANGING else self.notices
             kept[row.surface, row.kind, row.subject] = row
             fresh.add((row.surface, row.kind, row.subject))
         self._forget(fresh)
-        yield from self.told.values()
+        yield from self.notices.values()
         yield from passing.values()
         yield from answers(self)
         yield from records(self)
@@ -239,11 +241,11 @@ class Surfaces:
 
     def _forget(self, fresh: set[tuple[str, str, str]]) -> None:
         """Remove positions of the day before; mark index values of former states as earlier."""
-        for key, row in self.told.items():
+        for key, row in self.notices.items():
             if key[0] == "instrument stream" and key not in fresh:
-                row.says["metadata"]["said"] = "earlier"
+                row.value["metadata"]["said"] = "earlier"
         today = trade_date(self.simulation.now)
         if today != self.today:
             self.today = today
-            for row in self.told.values():
-                row.says.pop("bodPosition", None)
+            for row in self.notices.values():
+                row.value.pop("bodPosition", None)

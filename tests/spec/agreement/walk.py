@@ -41,25 +41,25 @@ class Walk:
     def agree(self, after: str) -> None:
         """Record every fact of which two surfaces show different values."""
         self.surfaces.follow()
-        said: Said = {}
+        output: Said = {}
         for row in self.surfaces.rows():
             scales = self._scales(row)
             for fact, readers in FACTS.get(row.kind, {}).items():
                 read = readers.get(row.dialect)
                 if read is None or (row.kind, fact, row.dialect) in KNOWN[self.reading]:
                     continue
-                answer = read(row.says, scales)
+                answer = read(row.value, scales)
                 if answer is not SILENT:
-                    said.setdefault((row.kind, row.subject, fact), {})[row.surface] = answer
+                    output.setdefault((row.kind, row.subject, fact), {})[row.surface] = answer
                     self.spoken.setdefault((row.kind, fact), set()).add(row.dialect)
-        for (kind, subject, fact), answers in said.items():
+        for (kind, subject, fact), answers in output.items():
             first = next(iter(answers.values()))
             if any(answer != first for answer in answers.values()):
-                told = ", ".join(f"{who}: {answer}" for who, answer in answers.items())
-                self.contradictions.append(f"after {after}, {kind} {subject}, {fact}: {told}")
+                reported = ", ".join(f"{caller}: {answer}" for caller, answer in answers.items())
+                self.contradictions.append(f"after {after}, {kind} {subject}, {fact}: {reported}")
 
     def _scales(self, row: Row) -> Scales:
-        says = row.says
+        text = row.value
         match row.kind:
             case "market":
                 symbol = row.subject
@@ -68,7 +68,7 @@ class Walk:
             case "order" if row.dialect == "partner":
                 return Scales(1, 1)
             case "order" | "execution" | "trade":
-                inner = says.get("aggressor", says) if row.kind == "trade" else says
+                inner = text.get("aggressor", text) if row.kind == "trade" else text
                 inner = inner.get("order", inner)
                 symbol = inner.get("symbol") or inner["marketSlug"]
             case _:
@@ -90,20 +90,22 @@ class Walk:
         self.surfaces.hang_up()
         self.advance(to)
 
-    def enter(self, who: Person, symbol: str, side: str, cents: int, qty: int, **more: Any) -> str:
+    def enter(
+        self, person: Person, symbol: str, side: str, cents: int, qty: int, **more: Any
+    ) -> str:
         """Send an order over exchange REST; return its id, or nothing if it was refused."""
         terms = self.surfaces.world.instrument(symbol)
         body = order(terms, side, cents, qty, **more)
-        answer = who.exchange.post("/v1/trading/orders", json=body)
+        answer = person.exchange.post("/v1/trading/orders", json=body)
         return str(answer.json().get("orderId", ""))
 
     def buy(
-        self, who: Person, symbol: str, intent: str, cents: int, qty: float, **more: Any
+        self, person: Person, symbol: str, intent: str, cents: int, qty: float, **more: Any
     ) -> str:
         """Send an order over the retail API; return its id."""
         terms = self.surfaces.world.instrument(symbol)
         body = retail_order(terms, intent, cents, qty, **more)
-        answer = who.retail.post("/v1/orders", json=body)
+        answer = person.retail.post("/v1/orders", json=body)
         assert answer.status == 200, answer
         return str(answer.json()["id"])
 
@@ -261,8 +263,8 @@ def _trade_window(walk: Walk) -> None:
 
 def _requests() -> Iterator[Step]:
     """A combo, a request for quotes, a quote on each host, their trade, and the settled legs."""
-    made: dict[str, str] = {}
-    wanted = {"restRemainder": False, "qtyDecimal": "10"}
+    created: dict[str, str] = {}
+    expected = {"restRemainder": False, "qtyDecimal": "10"}
     offered = {"restRemainder": False, "buyPrice": "0.30", "sellPrice": "0.20"}
 
     def combo(walk: Walk) -> None:
@@ -270,25 +272,25 @@ def _requests() -> Iterator[Step]:
             walk.control("instrument.create", symbol=symbol, tick_size="0.01", state="OPEN")
         legs = [{"symbol": "truth-leg-1", "side": "SIDE_BUY"}]
         legs += [{"symbol": "truth-leg-2", "side": "SIDE_SELL"}]
-        made["combo"] = walk.mara.retail.post("/v1/combos", json={"legs": legs}).json()["combo"][
+        created["combo"] = walk.mara.retail.post("/v1/combos", json={"legs": legs}).json()["combo"][
             "id"
         ]
-        walk.surfaces.watch(made["combo"])
+        walk.surfaces.watch(created["combo"])
 
     def ask(walk: Walk) -> None:
-        body = {"symbol": made["combo"], **wanted}
-        made["rfq"] = walk.mara.retail.post("/v1/rfqs", json=body).json()["rfqId"]
+        body = {"symbol": created["combo"], **expected}
+        created["rfq"] = walk.mara.retail.post("/v1/rfqs", json=body).json()["rfqId"]
 
     def quote(walk: Walk) -> None:
-        body = {"rfqId": made["rfq"], "account": walk.ines.account, **offered}
-        made["quote"] = walk.ines.exchange.post("/v1/rfqs/quotes", json=body).json()["quoteId"]
+        body = {"rfqId": created["rfq"], "account": walk.ines.account, **offered}
+        created["quote"] = walk.ines.exchange.post("/v1/rfqs/quotes", json=body).json()["quoteId"]
 
     def accept(walk: Walk) -> None:
-        path = f"/v1/rfqs/{made['rfq']}/quotes/{made['quote']}/accept"
+        path = f"/v1/rfqs/{created['rfq']}/quotes/{created['quote']}/accept"
         assert walk.mara.retail.put(path, json={"acceptedSide": "SIDE_BUY"}).status == 200
 
     def confirm(walk: Walk) -> None:
-        path = f"/v1/rfqs/{made['rfq']}/quotes/{made['quote']}/confirm"
+        path = f"/v1/rfqs/{created['rfq']}/quotes/{created['quote']}/confirm"
         assert walk.ines.exchange.put(path, json={}).status == 200
 
     yield "a combo", combo
@@ -297,15 +299,15 @@ def _requests() -> Iterator[Step]:
     yield "a quote that is accepted", accept
     yield "a quote that is confirmed", confirm
     yield "a trade by quote", lambda w: w.advance("3s")
-    yield "a request that is withdrawn", _withdraw(made)
+    yield "a request that is withdrawn", _withdraw(created)
     yield "a settled leg", lambda w: w.control("instrument.settle", "truth-leg-2", price="1")
 
 
-def _withdraw(made: dict[str, str]) -> Callable[[Walk], object]:
+def _withdraw(created: dict[str, str]) -> Callable[[Walk], object]:
     def withdraw(walk: Walk) -> None:
-        body = {"symbol": made["combo"], "restRemainder": False, "qtyDecimal": "1"}
-        made["rfq"] = walk.mara.retail.post("/v1/rfqs", json=body).json()["rfqId"]
-        assert walk.mara.retail.delete(f"/v1/rfqs/{made['rfq']}").status == 200
+        body = {"symbol": created["combo"], "restRemainder": False, "qtyDecimal": "1"}
+        created["rfq"] = walk.mara.retail.post("/v1/rfqs", json=body).json()["rfqId"]
+        assert walk.mara.retail.delete(f"/v1/rfqs/{created['rfq']}").status == 200
 
     return withdraw
 

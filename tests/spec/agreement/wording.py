@@ -50,10 +50,10 @@ def ticks(name: str, *, zero_is_none: bool = False) -> Read:
     """A price of the exchange, as dollars."""
 
     def read(row: dict[str, Any], scales: Scales) -> Any:
-        found = row.get(name)
-        if found is None or (zero_is_none and not int(found)):
+        result = row.get(name)
+        if result is None or (zero_is_none and not int(result)):
             return None
-        return Decimal(found) / scales.price
+        return Decimal(result) / scales.price
 
     return read
 
@@ -72,11 +72,11 @@ def dollars(name: str) -> Read:
     """Dollars: an amount with its currency, a number or text; None where there are none."""
 
     def read(row: dict[str, Any], scales: Scales) -> Any:
-        found = row.get(name)
-        if isinstance(found, dict):
-            assert found["currency"] == "USD"
-            found = found["value"]
-        return None if found in (None, "") else Decimal(str(found))
+        value = row.get(name)
+        if isinstance(value, dict):
+            assert value["currency"] == "USD"
+            value = value["value"]
+        return None if value in (None, "") else Decimal(str(value))
 
     return read
 

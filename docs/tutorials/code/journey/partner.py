@@ -151,15 +151,15 @@ class WebhookHandler:
 
     def __init__(self, secret):
         self.secret = secret
-        self.seen = set()
+        self.observed = set()
         self.participants = {}
 
     def handle(self, headers, body):
         if not self.verified(headers, body):
             return 401
         event = json.loads(body)
-        if event["event_id"] not in self.seen:  # delivery is at least once
-            self.seen.add(event["event_id"])
+        if event["event_id"] not in self.observed:  # delivery is at least once
+            self.observed.add(event["event_id"])
             if event["type"] == "kyc.approved":
                 self.participants[event["external_id"]] = event["participant_id"]
         return 204
