@@ -5,12 +5,8 @@ belong to the simulation.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
-from functools import lru_cache
-from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from aiohttp import HttpVersion10, web
 
@@ -21,6 +17,7 @@ from sim.core.model.refusals import Refusal
 from sim.kernel.instants import NS_PER_S, Instant, format_seconds
 from sim.server.host import Host
 from sim.server.http.body import Uploads, read_body
+from sim.server.http.conditional import Modifications, is_unchanged
 from sim.server.http.cors import PLANES, CrossOrigin
 from sim.server.http.fast_path import Handler
 from sim.server.http.response import (
@@ -28,7 +25,6 @@ from sim.server.http.response import (
     HttpResponse,
     header_lines,
     header_text,
-    http_date,
     stream_response,
 )
 from sim.server.http.server import HttpServer, origin_form, reset_connection
@@ -45,11 +41,6 @@ _SLOW_PAUSE_S = 0.1
 # Answers below this path may contain a link to the page on which a tester uploads a document.
 _KYC = "/v1/kyc/"
 _CACHE_CONTROL = "Cache-Control"
-
-# Of conditional requests
-_REMEMBERED = 64  # bodies; a frequent answer is one object that is encoded once
-_STAMP = re.compile(rb'"transactTime":"[^"]*"')
-_KEPT_MAX = 4096  # addresses; limited, because clients can send any
 
 
 def rest_server(host: Host, plane: Plane) -> HttpServer:
@@ -250,57 +241,3 @@ async def _apply_connection_fault(
             # "reset" the client sees a reset before the first byte.
             reset_connection(request)
     return AlreadySent()
-
-
-class ContentVersion(NamedTuple):
-    """The content of an address: its fingerprint, the second since which it is the same, also as an
-    HTTP date, and whether other content was seen in that second.
-    """
-
-    content: bytes
-    since: int
-    date: str
-    ambiguous: bool
-
-
-class Modifications:
-    """The instant since which each address has its present content, for conditional requests for
-    market data that the gateway lets caches keep (RFC 9110 §13).
-
-    An answer with Cache-Control has Last-Modified: the second at which its content was first seen,
-    without its own timestamp. A client that sends that second gets 304 as long as the content is
-    the same. Content that changes twice within one second gets no 304, because a second cannot
-    distinguish the two.
-    """
-
-    def __init__(self) -> None:
-        self._seen: dict[str, ContentVersion] = {}
-
-    def since(self, target: str, body: bytes, second: int) -> ContentVersion:
-        """Note the content of an address at a second, and return since when it is the same."""
-        content = _fingerprint(body)
-        before = self._seen.get(target)
-        if before is not None and before.content == content and before.since <= second:
-            return before
-        if len(self._seen) >= _KEPT_MAX:
-            self._seen.clear()
-        ambiguous = before is not None and before.since >= second
-        version = ContentVersion(content, second, http_date(second * NS_PER_S), ambiguous)
-        self._seen[target] = version
-        return version
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _fingerprint(body: bytes) -> bytes:
-    return blake2b(_STAMP.sub(b"", body), digest_size=16).digest()
-
-
-def is_unchanged(version: ContentVersion, asked: str) -> bool:
-    """Whether If-Modified-Since is the second of the present content; a malformed date is not."""
-    if not asked:
-        return False
-    try:
-        at = int(parsedate_to_datetime(asked).timestamp())
-    except (ValueError, TypeError, OverflowError):
-        return False
-    return at >= version.since and not version.ambiguous
