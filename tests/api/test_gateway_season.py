@@ -69,16 +69,16 @@ directions = st.sampled_from(["asc", "desc"])
 @pytest.mark.parametrize("kind", LISTS)
 @given(data=st.data(), page=pages)
 def test_a_list_is_what_looking_at_all_rows_finds(
-    total: Whole, kind: str, data: st.DataObject, page: tuple[int, int]
+    entire: Whole, kind: str, data: st.DataObject, page: tuple[int, int]
 ) -> None:
-    rows, tables, query = getattr(total, kind), LISTS[kind], dict[str, Any]()
+    rows, tables, query = getattr(entire, kind), LISTS[kind], dict[str, Any]()
     # tagIds adds to tagId, everything else narrows.
     fields = st.lists(
         st.sampled_from(sorted({*tables.filters} - {"tagIds"})), max_size=3, unique=True
     )
     for name in data.draw(fields):
         of, passes = tables.filters[name]
-        if values := some(getattr(total, kind), of):
+        if values := some(getattr(entire, kind), of):
             query[name] = data.draw(st.sampled_from(values))
             rows = [row for row in rows if passes(row, query[name])]
             query[name] = text(query[name])
@@ -89,7 +89,7 @@ def test_a_list_is_what_looking_at_all_rows_finds(
             rows, [tables.keys[name] for name in by], query["orderDirection"] == "desc"
         )
     query |= {"limit": page[0], "offset": page[1]}
-    displayed = total.read(f"/v1/{kind}", kind, **query)
+    displayed = entire.read(f"/v1/{kind}", kind, **query)
     assert slugs(displayed) == slugs(rows[page[1] : page[1] + page[0]])
 
 
@@ -115,7 +115,7 @@ WORDS = [
 
 @pytest.mark.long
 @given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=2))
-def test_a_search_finds_what_reading_every_text_finds(total: Whole, words: list[str]) -> None:
+def test_a_search_finds_what_reading_every_text_finds(entire: Whole, words: list[str]) -> None:
     def texts(event: dict[str, Any]) -> str:
         parts = [
             event[name]
@@ -126,29 +126,29 @@ def test_a_search_finds_what_reading_every_text_finds(total: Whole, words: list[
         return "\n".join(parts).lower()
 
     asked = " ".join(words).lower().split()
-    holding = [event for event in total.events if all(word in texts(event) for word in asked)]
+    holding = [event for event in entire.events if all(word in texts(event) for word in asked)]
     first = [event for event in holding if all(word in event["title"].lower() for word in asked)]
     order = [*first, *(event for event in holding if event not in first)]
-    result = total.read("/v1/search", query=" ".join(words), limit=500)["events"]
+    result = entire.read("/v1/search", query=" ".join(words), limit=500)["events"]
     assert [event["slug"] for event in result] == [event["slug"] for event in order]
 
 
-def test_one_by_one_and_in_lists_they_are_the_same(total: Whole) -> None:
-    listed = {event["slug"]: event for event in total.read("/v1/events", limit=500)["events"]}
-    assert listed == {event["slug"]: event for event in total.events}
-    for event in total.events[-3:]:
-        assert total.read(f"/v1/events/{event['id']}")["event"] == event
+def test_one_by_one_and_in_lists_they_are_the_same(entire: Whole) -> None:
+    listed = {event["slug"]: event for event in entire.read("/v1/events", limit=500)["events"]}
+    assert listed == {event["slug"]: event for event in entire.events}
+    for event in entire.events[-3:]:
+        assert entire.read(f"/v1/events/{event['id']}")["event"] == event
         for market in event["markets"]:
-            assert total.read(f"/v1/market/id/{market['id']}")["market"] == market
-            assert total.read("/v1/markets", slug=market["slug"])["markets"] == [market]
-            assert total.read("/v1/markets", id=market["id"])["markets"] == [market]
+            assert entire.read(f"/v1/market/id/{market['id']}")["market"] == market
+            assert entire.read("/v1/markets", slug=market["slug"])["markets"] == [market]
+            assert entire.read("/v1/markets", id=market["id"])["markets"] == [market]
 
 
-def test_states_by_date_are_those_of_the_instruments(total: Whole) -> None:
-    exchange = total.core
-    for slug in total.games.slugs:
+def test_states_by_date_are_those_of_the_instruments(entire: Whole) -> None:
+    exchange = entire.core
+    for slug in entire.games.slugs:
         state = dormant_state(exchange, slug)
-        for symbol in total.games.symbols_of(slug):
+        for symbol in entire.games.symbols_of(slug):
             if not exchange.trading.lifecycle.is_materialised(symbol):
                 assert state is exchange.trading.state(symbol)
 
@@ -202,8 +202,8 @@ def test_dates_that_fall_into_maintenance_wait_for_its_end_in_lists_too(played: 
             )
 
 
-def test_numbers_and_symbols_that_are_not_there_are_not_found(total: Whole) -> None:
-    stem = total.games.slugs[0]
+def test_numbers_and_symbols_that_are_not_there_are_not_found(entire: Whole) -> None:
+    stem = entire.games.slugs[0]
     for path in (
         f"/v1/market/slug/aec-{stem}-nonsense",
         "/v1/market/id/1000099",
@@ -211,7 +211,7 @@ def test_numbers_and_symbols_that_are_not_there_are_not_found(total: Whole) -> N
         "/v1/events/39999",
         f"/v1/events/slug/{stem}x",
     ):
-        assert total.gateway.get(path).status == 404
+        assert entire.gateway.get(path).status == 404
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ QUICKSTART = load_scenario("quickstart")
 
 
 @pytest.fixture(scope="module")
-def view() -> dict[str, dict[str, Any]]:
+def displayed() -> dict[str, dict[str, Any]]:
     """An event of a game as each reading shows it."""
     return {reading: event(served(reading)) for reading in READINGS}
 

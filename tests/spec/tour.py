@@ -103,12 +103,12 @@ def requests(world: Desk) -> Iterator[Request]:
         world.advance("1s")  # within the limits of every plane
         verb, path = (openapi_tour._filled(part, kept) for part in row.call.split(" ", 1))
         body = json.loads(openapi_tour._filled(json.dumps(row.body), kept))
-        if row.who == "tester":
+        if row.caller == "tester":
             world.simulation.control(verb, path, body)
             continue
-        yield row.who, verb, path, body
+        yield row.caller, verb, path, body
         if verb.isupper():
-            answer = clients(world)[row.who].request(verb, path, json=body)
+            answer = clients(world)[row.caller].request(verb, path, json=body)
             content = openapi_tour._content(answer)
             kept |= {name: openapi_tour._at(content, at) for name, at in row.kept.items()}
 

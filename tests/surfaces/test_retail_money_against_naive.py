@@ -104,7 +104,7 @@ class RetailBoth(Both):
             subscribe(socket)
         self.reported: dict[tuple[str, str], Any] = {}
 
-    def view(self, user: str) -> dict[str, Any]:
+    def displayed(self, user: str) -> dict[str, Any]:
         positions: dict[str, Any] = (
             self.retail[user].get("/v1/portfolio/positions").json()["positions"]
         )

@@ -146,7 +146,7 @@ class Keeper:
         self.orders: list[str] = []
         self._first_book: Any = None
 
-    def target(self, price: str, quantity: int) -> None:
+    def place(self, price: str, quantity: int) -> None:
         answer = self.http.post("/v1/orders", json=limit_order(price, quantity))
         if answer.status == 200:
             self.orders.append(answer.json()["id"])
@@ -201,7 +201,7 @@ class KeeperMachine(ExchangeMachine):
 
     @rule(price=PRICES, quantity=QUANTITIES)
     def buys(self, price: str, quantity: int) -> None:
-        self.client.target(price, quantity)
+        self.client.place(price, quantity)
 
     @rule(price=PRICES, quantity=QUANTITIES)
     def somebody_sells(self, price: str, quantity: int) -> None:
@@ -249,9 +249,9 @@ def run_machine(bug: str, *, examples: int = 40) -> str:
     try:
         run_state_machine_as_test(KeeperMachine, settings=quick)
     except AssertionError as wrong:
-        traceback__ = wrong.__traceback__
-        while traceback__ is not None and traceback__.tb_next is not None:
-            traceback__ = traceback__.tb_next
-        name = traceback__.tb_frame.f_code.co_name if traceback__ is not None else ""
+        entry = wrong.__traceback__
+        while entry is not None and entry.tb_next is not None:
+            entry = entry.tb_next
+        name = entry.tb_frame.f_code.co_name if entry is not None else ""
         return f"{name.replace('_', ' ')}: {str(wrong).splitlines()[0] if str(wrong) else 'no'}"
     return ""
