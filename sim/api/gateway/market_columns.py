@@ -8,7 +8,7 @@ decides when to compute them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -22,7 +22,7 @@ from sim.core.lifecycle.states import OVER_STATES, SESSION_STATES
 from sim.core.model.enums import InstrumentState
 from sim.core.model.games import UNKNOWN_GAME, Game
 from sim.core.model.reference_data import MarketRow
-from sim.kernel.indexes.ordered_index import MISSING
+from sim.kernel.indexes.ordered_index import MISSING, Codes, KeyIndex
 from sim.kernel.instants import Instant
 
 NOWHERE = 255  # the code of a market without an instrument
@@ -33,7 +33,8 @@ class Aspect(Struct, frozen=True, kw_only=True, eq=False):
     """Functions that compute an aspect.
 
     `market` is None for an aspect of games alone. `absent` is the value of a missing market; an
-    event never sees it. `hourly` values change with the hour where something was traded.
+    event never sees it. `hourly` values change with the hour where something was traded. `index`
+    holds the values: `Codes` to filter by them alone.
     """
 
     event: Callable[[Exchange, Event, list[Any]], Any]
@@ -41,6 +42,7 @@ class Aspect(Struct, frozen=True, kw_only=True, eq=False):
     dormant: Callable[[Exchange, Event], Any] = lambda exchange, event: 0
     absent: Any = 0
     hourly: bool = False
+    index: Callable[[Iterable[Any]], Any] = KeyIndex
 
 
 # ---- states
@@ -67,18 +69,22 @@ def _is_closed(exchange: Exchange, row: MarketRow) -> bool:
     return live_views.is_closed(_state(exchange, row), lambda: _paid(exchange, row))
 
 
-STATE = Aspect(event=lambda *_: 0, market=_state, dormant=_dormant_state, absent=NOWHERE)
+STATE = Aspect(
+    event=lambda *_: 0, market=_state, dormant=_dormant_state, absent=NOWHERE, index=Codes
+)
 ACTIVE = Aspect(
     event=lambda exchange, event, markets: any(markets) if markets else event.active,
     market=_is_active,
     dormant=lambda exchange, event: _dormant_state(exchange, event) in SESSION_STATES,
     absent=NOWHERE,
+    index=Codes,
 )
 CLOSED = Aspect(
     event=lambda exchange, event, markets: all(markets) if markets else event.closed,
     market=_is_closed,
     dormant=lambda exchange, event: _dormant_state(exchange, event) in OVER_STATES,
     absent=NOWHERE,
+    index=Codes,
 )
 
 
@@ -151,8 +157,8 @@ def _finished(exchange: Exchange, event: Event, markets: list[Any]) -> Any:
     return MISSING if at is None else at
 
 
-LIVE = Aspect(event=_columns("live"))
-ENDED = Aspect(event=_columns("ended"))
+LIVE = Aspect(event=_columns("live"), index=Codes)
+ENDED = Aspect(event=_columns("ended"), index=Codes)
 PERIOD = Aspect(event=_columns("period"))
 FINISHED = Aspect(event=_finished)
 

@@ -38,7 +38,6 @@ from typing import Any
 from sim.api.gateway.market_columns import Aspect
 from sim.core.exchange import Exchange
 from sim.core.model.reference_data import Catalogue
-from sim.kernel.indexes.ordered_index import KeyIndex
 from sim.kernel.instants import DAY, HOUR, Instant
 
 
@@ -49,8 +48,8 @@ class Column:
         self._exchange, self._catalogue, self._aspect = exchange, catalogue, aspect
         self._note_now(0)
         self._dormant_changed = exchange.trading.lifecycle.dormant_changed_at
-        self.markets = KeyIndex(self._markets_now(range(len(catalogue.rows))))
-        self.events = KeyIndex(map(self._event_now, range(len(catalogue.events))))
+        self.markets = aspect.index(self._markets_now(range(len(catalogue.rows))))
+        self.events = aspect.index(map(self._event_now, range(len(catalogue.events))))
 
     def _note_now(self, recurring: int) -> None:
         exchange, self._recurring = self._exchange, recurring

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, compress, islice
 from typing import Any
 
@@ -26,6 +27,7 @@ class Missing:
 
 
 MISSING = Missing()
+_FEW = 1024  # up to so many positions are sorted directly, not by an index
 
 
 class KeyIndex:
@@ -42,7 +44,7 @@ class KeyIndex:
         for position, key in enumerate(self._keys):
             positions.setdefault(key, []).append(position)
         self._positions: SortedDict[Any, list[int]] = SortedDict(positions)
-        self._ordered: dict[bool, list[int]] = {}
+        self._ordered: dict[bool, list[int] | None] = {}
 
     def key(self, position: int) -> Any:
         """Return the key of a position."""
@@ -61,13 +63,26 @@ class KeyIndex:
                 del positions[bisect_left(positions, position)]
             insort(self._positions.setdefault(key, []), position)
 
-    def ordered(self, descending: bool) -> list[int]:
-        """Return all positions by key. The result is cached until a key changes."""
+    def groups(self, descending: bool) -> Iterable[list[int]]:
+        """Return the positions of each key, by key, ascending within one key."""
+        keys = reversed(self._positions) if descending else self._positions
+        return map(self._positions.__getitem__, keys)
+
+    def ordered(self, descending: bool) -> Iterable[int]:
+        """Return all positions by key.
+
+        The first reader after a change walks as far as it reads. The second one makes a list, which
+        is kept until a key changes.
+        """
+        ordered = self._ordered.get(descending)
+        if ordered is not None:
+            return ordered
+        walk = chain.from_iterable(self.groups(descending))
         if descending not in self._ordered:
-            keys = reversed(self._positions) if descending else self._positions
-            positions = chain.from_iterable(map(self._positions.__getitem__, keys))
-            self._ordered[descending] = list(positions)
-        return self._ordered[descending]
+            self._ordered[descending] = None
+            return walk
+        ordered = self._ordered[descending] = list(walk)
+        return ordered
 
     def between(self, low: Any, high: Any) -> Iterator[int]:
         """Yield the positions whose key is within inclusive bounds (None: no bound), if it
@@ -87,6 +102,30 @@ class KeyIndex:
         return flags_of(chain.from_iterable(groups), len(self._keys))
 
 
+class Codes:
+    """A small number, 0 to 255, for each position: lists are filtered by it, never sorted."""
+
+    def __init__(self, codes: Iterable[int]) -> None:
+        self._codes = bytearray(codes)
+
+    def key(self, position: int) -> int:
+        """Return the number of a position."""
+        return self._codes[position]
+
+    def move(self, position: int, code: int) -> None:
+        """Change the number of a position."""
+        self._codes[position] = code
+
+    def among(self, *codes: int) -> bytes | bytearray:
+        """Return flags of the positions that have any of some numbers."""
+        return self._codes.translate(_table(codes))
+
+
+@lru_cache(maxsize=256)
+def _table(codes: tuple[int, ...]) -> bytes:
+    return bytes(code in codes for code in range(256))
+
+
 # ---- flags and pages
 
 
@@ -94,11 +133,33 @@ def pick(
     flags: bytes | bytearray, keys: Sequence[KeyIndex], descending: bool, offset: int, limit: int
 ) -> list[int]:
     """Return a page of the flagged positions, sorted by several keys; the first key decides."""
-    positions = keys[-1].ordered(descending) if keys else range(len(flags))
-    chosen: Iterable[int] = compress(positions, map(flags.__getitem__, positions))
-    for index in reversed(keys[:-1]):
-        chosen = sorted(chosen, key=index.key, reverse=descending)
+    chosen: Iterable[int]
+    if not keys:
+        chosen = compress(range(len(flags)), flags)
+    elif flags.count(1) <= _FEW:
+        chosen = _by(flagged(flags), keys, descending)
+    else:
+        chosen = _sorted(flags, keys, descending)
     return list(islice(chosen, offset, offset + limit))
+
+
+def _by(positions: list[int], keys: Sequence[KeyIndex], descending: bool) -> list[int]:
+    for index in reversed(keys):
+        positions.sort(key=index.key, reverse=descending)
+    return positions
+
+
+def _sorted(flags: bytes | bytearray, keys: Sequence[KeyIndex], descending: bool) -> Iterator[int]:
+    first, *others = keys
+    if not others:
+        yield from filter(flags.__getitem__, first.ordered(descending))
+        return
+    for positions in first.groups(descending):
+        group = list(filter(flags.__getitem__, positions))
+        if len(group) > _FEW:
+            yield from _sorted(flags_of(group, len(flags)), others, descending)
+        else:
+            yield from _by(group, others, descending)
 
 
 def flagged(flags: bytes | bytearray) -> list[int]:
