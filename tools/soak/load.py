@@ -53,9 +53,13 @@ class Retail:
 
     def place(self) -> str:
         order = {
-            "marketSlug": self._symbol, "intent": "ORDER_INTENT_BUY_LONG", "type": "ORDER_TYPE_LIMIT", "price": {"value": "0.02", "currency": "USD"},
-            "quantity": 1, "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-        }  # fmt: skip
+            "marketSlug": self._symbol,
+            "intent": "ORDER_INTENT_BUY_LONG",
+            "type": "ORDER_TYPE_LIMIT",
+            "price": {"value": "0.02", "currency": "USD"},
+            "quantity": 1,
+            "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
+        }
         return str(self._client.orders.create(order)["id"])
 
 
@@ -88,9 +92,13 @@ class Rest:
 
     def place(self) -> str:
         order = {
-            "type": "ORDER_TYPE_LIMIT", "side": "SIDE_BUY", "symbol": self._symbol, "orderQty": "1", "price": "2",
+            "type": "ORDER_TYPE_LIMIT",
+            "side": "SIDE_BUY",
+            "symbol": self._symbol,
+            "orderQty": "1",
+            "price": "2",
             "timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
-        }  # fmt: skip
+        }
         answer = self._session.post(f"{self._at}/v1/trading/orders", json=order, timeout=5)
         answer.raise_for_status()
         return str(answer.json()["orderId"])

@@ -25,7 +25,7 @@ the settlement of the market and the reports of the game, whose changes `OrderBo
 virtual now (the second and third case above). `tests/api/test_gateway_lists.py` compares lists with
 the naive computation under arbitrary events.
 
-The index is rebuilt after time travel and after a manual listing.
+Time travel ends the columns; a manual listing ends the whole index.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Positions in order of a key, kept up to date while keys change: the basis of sorted lists.
 
 A *position* is the number of a row, 0 to n - 1. Rows with equal keys stay in order of position.
-*Flags*, one byte per position, say which rows a list contains. `pick` walks an index and stops
-where the page ends, so a page sorted by one key costs as much as the rows that it skips and shows.
+*Flags*, one byte per position, say which rows a list contains. `pick` sorts a few flagged rows
+directly. Otherwise it walks an index and stops where the page ends, so a page costs as much as the
+rows that it skips and shows. `KeyIndex` sorts and filters; `Codes` only filters, by numbers that so
+many positions share that moving one among them would cost more than the filter.
 """
 
 from __future__ import annotations
