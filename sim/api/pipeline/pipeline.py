@@ -96,7 +96,7 @@ class Pipeline:
         settings: Settings,
     ) -> None:
         self._contract = contract
-        self._routers = _routers(contract)
+        self.routers = _routers(contract)
         self.replies = Replies(exchange.ctx, vendor_prefix=settings.vendor_prefix)
         self._services = Services(
             exchange=exchange,
@@ -109,7 +109,7 @@ class Pipeline:
 
     def rest(self, call: RestCall) -> Reply:
         """Answer one HTTP request."""
-        match = self._routers[call.plane].match(call.verb, call.path)
+        match = self.routers[call.plane].match(call.verb, call.path)
         operation = match.operation if isinstance(match, Match) else None
         state = CallState(self._services, call.plane, call.plane, operation, match)
         _walk(call, state, _REST)
@@ -144,7 +144,7 @@ class Pipeline:
     def _stream_state(self, call: StreamOpened) -> CallState:
         if not call.web_socket:
             return CallState(self._services, None, "grpc", self._contract.by_rpc(call.method))
-        match = self._routers["retail"].match("GET", call.method)
+        match = self.routers["retail"].match("GET", call.method)
         operation = match.operation if isinstance(match, Match) else None
         return CallState(self._services, "retail", "retail", operation, match)
 

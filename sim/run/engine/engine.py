@@ -78,6 +78,8 @@ from sim.world.start.populate import populate
 from sim.world.start.world import World
 
 Act: TypeAlias = Callable[["Engine", str, str, dict[str, object], Outcome], object]
+# Gets an input that was handled: its outcome, the instant before it, its outcome in the journal.
+Observer: TypeAlias = Callable[["Engine", Input, Outcome, Instant, bytes], None]
 _encode = json.Encoder().encode
 
 
@@ -134,6 +136,7 @@ class Engine:
         self._inputs = merge_owners(extension.inputs for extension in extensions)
         self._timers = self._timer_handlers()
         self.travelled = True  # extensions may request inputs before the next one enters
+        self.observers: list[Observer] = []  # told of each input once its line is written
         self.snapshots: Snapshots
 
     def _timer_handlers(self) -> OutcomeHandlers:
@@ -290,6 +293,8 @@ class Engine:
         except BaseException as error:
             journal.end(error)
             raise
+        for observe in self.observers:
+            observe(self, input_, outcome, at, entry)
         if self.snapshots.due(journal.seq) and not journal.shadow:
             self._keep_snapshot(outcome)
         return outcome

@@ -1,0 +1,47 @@
+"""The hearing of one input: what is judged now, and what is said of it."""
+
+from __future__ import annotations
+
+from sim.oracle.exchange import NaiveExchange
+from sim.oracle.state import Document
+from sim.oracle.verdict import AuditVerdict, Disagreement
+from sim.read.observed import ObservedInput
+
+
+class Hearing:
+    """The input that is being judged, and the exchange as it was before it.
+
+    `observed` is the input, `event` the one of its events that is being judged, and `later` those
+    that follow it. `doubt` is why something about the input could not be decided; "" if all was.
+    """
+
+    observed: ObservedInput
+    event: Document
+    later: list[Document]
+
+    def __init__(self, exchange: NaiveExchange, verdict: AuditVerdict) -> None:
+        self.exchange = exchange
+        self.verdict = verdict
+        self.doubt = ""
+
+    def begin(self, observed: ObservedInput) -> None:
+        """Turn to the next input."""
+        self.observed, self.doubt = observed, ""
+
+    def close(self) -> None:
+        """Count the input that was judged."""
+        self.verdict.inputs += 1
+        if self.doubt:
+            self.verdict.undecided[self.doubt] += 1
+        else:
+            self.verdict.decided += 1
+
+    def disagree(self, rule: str, expected: str, observed: str, sentence: str) -> None:
+        """Note a disagreement about the input."""
+        self.verdict.disagreements.append(
+            Disagreement(self.observed.seq, rule, expected, observed, sentence)
+        )
+
+    def undecided(self, kind: str) -> None:
+        """Note that the law cannot decide something about the input, and why."""
+        self.doubt = self.doubt or kind

@@ -1,0 +1,102 @@
+"""What an account can spend, and what its open orders reserve (rules P1-P6, P8)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sim.oracle.exchange import NaiveExchange
+from sim.oracle.fees import rates
+from sim.oracle.state import BUY, CANCELED, CASH, SELL, Market, NaiveAccount, NaiveOrder
+
+
+def unit(market: Market) -> int:
+    """Return the cash of one notional unit."""
+    return CASH // (market.price_scale * market.qty_scale)
+
+
+def margin(exchange: NaiveExchange, account: NaiveAccount) -> int:
+    """Return a dollar for each contract that the account is short of (rule P2)."""
+    return sum(
+        -held.net * CASH // exchange.market(symbol).qty_scale
+        for symbol, held in account.positions.items()
+        if held.net < 0
+    )
+
+
+def buying_power(exchange: NaiveExchange, account: NaiveAccount) -> int:
+    """Return the balance less the margin (rule P2)."""
+    return account.cash - margin(exchange, account)
+
+
+def returns_collateral(exchange: NaiveExchange, account: NaiveAccount) -> bool:
+    """Return whether related shorts of the account need less margin (rule P8)."""
+    return account.collateral_return or exchange.assumed("collateral_return.enabled") is True
+
+
+def side_cost(
+    exchange: NaiveExchange, account: NaiveAccount, market: Market, orders: list[NaiveOrder]
+) -> int:
+    """Return what orders of one side reserve (rules P3, P4).
+
+    What closes a position costs nothing; the best prices close first.
+    """
+    held = account.positions.get(market.symbol)
+    net = held.net if held else 0
+    total = 0
+    orders = sorted(orders, key=lambda order: (-order.sign * order.price, order.queue))
+    for order in orders:
+        closing = min(order.leaves_qty, max(0, -order.sign * net))
+        net += order.sign * closing
+        total += opening_cost(exchange, market, order, order.leaves_qty - closing)
+    return total
+
+
+def opening_cost(exchange: NaiveExchange, market: Market, order: NaiveOrder, qty: int) -> int:
+    """Return what a quantity of an order costs that opens a position, with its taker fee."""
+    if not qty:
+        return 0
+    price = order.price if order.side == BUY else market.price_scale - order.price
+    theta = rates(exchange, market.terms)
+    p = Fraction(order.price, market.price_scale)
+    fee = theta.taker * Fraction(qty, market.qty_scale) * p * (1 - p)
+    return qty * price * unit(market) + round(fee * 100) * CASH // 100
+
+
+def reserve(exchange: NaiveExchange, account: NaiveAccount, market: Market) -> int:
+    """Return what the open orders of an instrument reserve: the worse of its sides (rule P3)."""
+    return max(
+        side_cost(exchange, account, market, _orders(market, account.name, side))
+        for side in (BUY, SELL)
+    )
+
+
+def _orders(market: Market, account: str, side: int) -> list[NaiveOrder]:
+    orders = (*market.orders, *market.stops)
+    return [order for order in orders if order.account == account and order.side == side]
+
+
+def release_unfunded(exchange: NaiveExchange) -> None:
+    """Cancel orders that an account cannot pay for since its last fill (rule P5).
+
+    They are orders of other instruments than the one that was filled, the newest first.
+    """
+    filled, exchange.filled = exchange.filled, []
+    newest_first = exchange.assumed("risk.auto_cancel_order") == "newest_first"
+    for name, symbol in dict.fromkeys(filled):
+        account = exchange.account(name)
+        if returns_collateral(exchange, account):
+            continue
+        power = buying_power(exchange, account)
+        for market in list(exchange.markets.values()):
+            if market.symbol == symbol:
+                continue
+            for side in (BUY, SELL):
+                orders = _orders(market, name, side)
+                orders.sort(key=lambda order: order.queue, reverse=newest_first)
+                while orders and side_cost(exchange, account, market, orders) > power:
+                    order = orders.pop(0)
+                    exchange.remove(order)
+                    order.state = CANCELED
+                    exchange.expect(
+                        "Executed", order.id, "P5", type=CANCELED, state=CANCELED, leaves_qty=0
+                    )

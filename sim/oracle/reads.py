@@ -1,0 +1,16 @@
+"""What reads answer: books, orders, reports, pages, statistics, positions, balances, ledgers."""
+
+from __future__ import annotations
+
+from sim.oracle.hearing import Hearing
+from sim.read.observed import ObservedInput
+
+
+class ReadRules:
+    """The part of the law about it."""
+
+    def __init__(self, hearing: Hearing) -> None:
+        self._hearing = hearing
+
+    def after_input(self, observed: ObservedInput) -> None:
+        """Judge an input once all of its events are."""

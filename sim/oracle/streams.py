@@ -1,0 +1,19 @@
+"""What streams send, resume and end with.
+
+Realises rules S1-S19.
+"""
+
+from __future__ import annotations
+
+from sim.oracle.hearing import Hearing
+from sim.read.observed import ObservedInput
+
+
+class StreamRules:
+    """The part of the law about it."""
+
+    def __init__(self, hearing: Hearing) -> None:
+        self._hearing = hearing
+
+    def after_input(self, observed: ObservedInput) -> None:
+        """Judge an input once all of its events are."""

@@ -1,0 +1,271 @@
+"""What a run shows to a judge, as plain data: how it begins, and each input with its outcome.
+
+The oracle may not import what it judges, so it gets dictionaries of the journal's own names, and
+numbers where the exchange has enumerations. What a run begins with is input, not a decision:
+terms, accounts, balances, standing orders, values of assumptions and quirks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, TypeAlias, cast
+from urllib.parse import parse_qsl
+
+from msgspec import Struct, json, to_builtins
+
+from sim.api.codecs.codecs import dialect_at, json_encoder, protobuf_decoder
+from sim.api.pipeline.inputs import Close, Input, Outcome, Post, Reply, Resolve, RestCall, Send
+from sim.contract.messages import Message
+from sim.kernel.instants import Instant
+from sim.kernel.journal_reader import UNREADABLE
+from sim.run.engine.engine import Engine
+from sim.run.simulation import Simulation
+
+Document: TypeAlias = dict[str, Any]
+
+
+class Beginning(Struct, frozen=True):
+    """The state in which a run begins, or in which it goes on after a jump in time.
+
+    | Field | Meaning |
+    |---|---|
+    | now | the first instant |
+    | instruments | terms by symbol, with `state`, `pinned` and `settlement`; read when asked for |
+    | accounts | name, kind, balance, collateral_return |
+    | positions, orders | rows as in the journal; open orders in order of priority |
+    | firms, api_keys | who may call, with users, scopes and limits |
+    | fees | rows that a scenario adds to the published schedule |
+    | windows | announced maintenance |
+    | assumed | the value of an assumption by its name, as it is at the moment of the question |
+    | active | whether a quirk is active, by its name, at the moment of the question |
+    """
+
+    now: Instant
+    instruments: Mapping[str, Document]
+    accounts: list[Document]
+    positions: list[Document]
+    orders: list[Document]
+    trades: list[Document]
+    firms: list[Document]
+    api_keys: list[Document]
+    fees: list[Document]
+    windows: list[Document]
+    assumed: Callable[[str], Any]
+    active: Callable[[str], bool]
+
+
+class ObservedInput:
+    """One input and everything that it caused, read when asked for.
+
+    | Attribute | Meaning |
+    |---|---|
+    | seq, at, now | its number; the instants before and after it |
+    | epoch | the number of jumps in time before it |
+    | input, out | its line in the journal: the input, and the outcome without long bodies |
+    | operation | name of the operation that was called; "" if none was |
+    | status, code | HTTP status; gRPC code |
+    | pending_on | name of the late answer that brings the outcome; "" if this is the answer |
+    | headers | of an answer over HTTP |
+    """
+
+    def __init__(
+        self, engine: Engine, input_: Input, outcome: Outcome, at: Instant, out: bytes
+    ) -> None:
+        self._engine, self._input, self._outcome = engine, input_, outcome
+        self.seq, self.at, self.now = outcome.seq, at, engine.now
+        self.epoch = engine.epoch
+        self.out: Document = json.decode(out)
+        self.operation: str = self.out.get("operation", "")
+        reply = outcome.reply
+        self.status = 0 if reply is None else reply.status
+        self.code = 0 if reply is None else reply.code
+        self.pending_on = "" if reply is None else reply.pending_on
+        self.headers = () if reply is None else reply.headers
+
+    @cached_property
+    def input(self) -> Document:
+        """The input as the journal has it, with its `type`."""
+        document: Document = to_builtins(self._input)
+        return document
+
+    @property
+    def events(self) -> list[Document]:
+        """The events of the input, in order."""
+        events: list[Document] = self.out.get("events", [])
+        return events
+
+    @property
+    def rule(self) -> str:
+        """The rule by which the call was refused, as the run says it; "" if it was not."""
+        rule: str = self.out.get("rule", "")
+        return rule
+
+    @cached_property
+    def request(self) -> Document:
+        """The request of a call: body, query and path, with JSON names; {} of one without any.
+
+        Parameters of a query are texts, or lists of texts where they are repeated. A request over
+        gRPC is as its JSON form.
+        """
+        input_ = self._input
+        if isinstance(input_, RestCall):
+            return self._rest_request(input_)
+        message = getattr(input_, "message", b"")
+        if not message or not self.operation:
+            return {}
+        operation = self._engine.contract.by_name(self.operation)
+        return _document(self._engine, operation.request, operation.content, message)
+
+    def _rest_request(self, call: RestCall) -> Document:
+        query: dict[str, list[str]] = {}
+        for name, value in parse_qsl(call.query, keep_blank_values=True):
+            query.setdefault(name, []).append(value)
+        request: Document = {
+            name: values[0] if len(values) == 1 else values for name, values in query.items()
+        }
+        match = self._engine.pipeline.routers[call.plane].match(call.verb, call.path)
+        request |= getattr(match, "params", {})
+        body = _json(call.body.encode()) if call.body and not call.form else None
+        if call.form:
+            request |= dict(parse_qsl(call.body))
+        return request | body if isinstance(body, dict) else request
+
+    @cached_property
+    def answer(self) -> Any:
+        """The body of the answer as JSON; None if there is none, or it is no JSON."""
+        reply = self._outcome.reply
+        if reply is None or reply.pending_on or reply.chunks is not None:
+            return None
+        return self._answer_of(reply)
+
+    def _answer_of(self, reply: Reply) -> Any:
+        if isinstance(self._input, RestCall):
+            return _json(reply.body)
+        if reply.code or not self.operation:
+            return None
+        operation = self._engine.contract.by_name(self.operation)
+        return _document(self._engine, operation.response, operation.content, reply.body)
+
+    @cached_property
+    def opened(self) -> int:
+        """The number of the stream that the input opened; 0 if it opened none."""
+        return self._outcome.stream
+
+    def frames(self, operations: Mapping[int, str]) -> Iterator[tuple[int, Document]]:
+        """Yield the frames that were sent, with the numbers of their streams.
+
+        `operations` has the operation of each open stream.
+        """
+        for effect in self._outcome.effects:
+            if isinstance(effect, Send) and effect.stream in operations:
+                operation = self._engine.contract.by_name(operations[effect.stream])
+                yield (
+                    effect.stream,
+                    _document(self._engine, operation.response, operation.content, effect.frame),
+                )
+
+    def frame_in(self, operation: str) -> Document:
+        """Return the frame that a client sent on a stream of an operation."""
+        called = self._engine.contract.by_name(operation)
+        message = getattr(self._input, "message", b"")
+        return _document(self._engine, called.request, called.content, message)
+
+    @property
+    def stream_operation(self) -> str:
+        """The operation of the stream that the input opened."""
+        return self._engine.hub.operations().get(self._outcome.stream, "")
+
+    @property
+    def posts(self) -> list[Document]:
+        """Every attempt to deliver a webhook."""
+        return [to_builtins(each) for each in self._outcome.effects if isinstance(each, Post)]
+
+    @property
+    def closed(self) -> list[Document]:
+        """Every end of a stream that the exchange decided."""
+        return [to_builtins(each) for each in self._outcome.effects if isinstance(each, Close)]
+
+    @property
+    def late(self) -> list[tuple[str, int, Any]]:
+        """Answers that earlier calls waited for: their names, statuses and bodies."""
+        return [
+            (each.pending_on, each.reply.status, _json(each.reply.body))
+            for each in self._outcome.effects
+            if isinstance(each, Resolve)
+        ]
+
+
+def _document(engine: Engine, kind: type[Message], content: str, message: bytes) -> Document:
+    """Return a message as a JSON document; {} if it cannot be read."""
+    if content == "web_socket":
+        text = _json(message)
+        return text if isinstance(text, dict) else {}
+    encode = json_encoder(kind, dialect_at("exchange", engine.now))
+    try:
+        return cast(Document, json.decode(encode(protobuf_decoder(kind)(message))))
+    except (ValueError, TypeError, LookupError):
+        return {}
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.decode(body) if body else None
+    except UNREADABLE:
+        return None
+
+
+class InstrumentDocuments(Mapping[str, Document]):
+    """The instruments of an exchange, with their present state."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+
+    def __getitem__(self, symbol: str) -> Document:
+        trading = self._simulation.exchange.trading
+        instrument = trading.instruments.get(symbol)
+        if instrument is None:
+            raise KeyError(symbol)
+        settlement = trading.listings.settlements.newest_record(symbol)
+        terms: Document = to_builtins(instrument)
+        return terms | {
+            "state": int(trading.lifecycle.state(symbol)),
+            "pinned": trading.lifecycle.is_pinned(symbol),
+            "closed_at": trading.lifecycle.closed_at(symbol),
+            "settlement": to_builtins(settlement),
+        }
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._simulation.exchange.trading.instruments.symbols())
+
+    def __len__(self) -> int:
+        return len(self._simulation.exchange.trading.instruments)
+
+
+def beginning_of(simulation: Simulation) -> Beginning:
+    """Return the state in which a simulation is, as plain data."""
+    exchange = simulation.exchange
+    trading, ctx = exchange.trading, exchange.ctx
+    return Beginning(
+        now=ctx.now,
+        instruments=InstrumentDocuments(simulation),
+        accounts=[to_builtins(account) for account in trading.ledger],
+        positions=[to_builtins(position) for position in trading.positions.all()],
+        orders=[to_builtins(order) for order in trading.orders.open()],
+        trades=[to_builtins(trade) for trade in trading.execution_log.trades.rows],
+        firms=[to_builtins(firm) for firm in exchange.firms.all()],
+        api_keys=[to_builtins(key) for key in exchange.firms.api_keys()],
+        fees=[to_builtins(row) for row in trading.fees.save()],
+        windows=[to_builtins(window) for window in exchange.maintenance_calendar.save()],
+        assumed=ctx.assumptions.save().__getitem__,
+        active=lambda name: ctx.quirks.save().get(name, (0, 1))[0] > 0,
+    )
+
+
+def follow(simulation: Simulation, take: Callable[[ObservedInput], object]) -> None:
+    """Hand each input that a simulation handles from now on to a function."""
+
+    def observe(engine: Engine, input_: Input, outcome: Outcome, at: Instant, out: bytes) -> None:
+        take(ObservedInput(engine, input_, outcome, at, out))
+
+    simulation.engine.observers.append(observe)
