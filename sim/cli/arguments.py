@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FAILED, USAGE, DIVERGED, COULD_NOT_LISTEN, INTERRUPTED, TERMINATED = 1, 2, 3, 4, 130, 143
 JOURNAL = "file that serve, run or a test wrote with --journal"
+VERIFY = (
+    "hold every run against the law, as `sim audit` does, make it twice and replay its journal; all"
+    " must give the same digest"
+)
 PRESETS = ("ideal", "realistic", "hostile")
 READINGS = ("documented", "observed")
 SEEDS_MAX = 10_000_000

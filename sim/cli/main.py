@@ -46,7 +46,7 @@ COMMANDS = {
     "an exchange to talk to": ("serve", "demo", "mcp"),
     "scenarios": ("init", "run", "check", "schema", "coverage"),
     "journals of finished runs": (
-        *("open", "report", "replay", "diff", "timeline", "explain", "conformance"),
+        *("open", "report", "replay", "diff", "timeline", "explain", "conformance", "audit"),
     ),
     "the real service": ("record", "compare", "infer", "fidelity", "witness"),
     "your client's own tests": ("certify", "calendar"),

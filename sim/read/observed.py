@@ -61,7 +61,6 @@ class ObservedInput:
     | Attribute | Meaning |
     |---|---|
     | seq, at, now | its number; the instants before and after it |
-    | epoch | the number of jumps in time before it |
     | input, out | its line in the journal: the input, and the outcome without long bodies |
     | operation | name of the operation that was called; "" if none was |
     | status, code | HTTP status; gRPC code |
@@ -74,7 +73,6 @@ class ObservedInput:
     ) -> None:
         self._engine, self._input, self._outcome = engine, input_, outcome
         self.seq, self.at, self.now = outcome.seq, at, engine.now
-        self.epoch = engine.epoch
         self.out: Document = json.decode(out)
         self.operation: str = self.out.get("operation", "")
         reply = outcome.reply
@@ -260,12 +258,3 @@ def beginning_of(simulation: Simulation) -> Beginning:
         assumed=ctx.assumptions.save().__getitem__,
         active=lambda name: ctx.quirks.save().get(name, (0, 1))[0] > 0,
     )
-
-
-def follow(simulation: Simulation, take: Callable[[ObservedInput], object]) -> None:
-    """Hand each input that a simulation handles from now on to a function."""
-
-    def observe(engine: Engine, input_: Input, outcome: Outcome, at: Instant, out: bytes) -> None:
-        take(ObservedInput(engine, input_, outcome, at, out))
-
-    simulation.engine.observers.append(observe)

@@ -18,6 +18,7 @@ from typing import TextIO
 from msgspec import DecodeError, Struct, json
 from msgspec.structs import replace
 
+from sim.evidence.audit import Audit, disagreement_lines
 from sim.kernel.journal_reader import read_journal
 from sim.read.commands import sim_command
 from sim.read.exchange_coverage import Recorder, document, headline, merged, read
@@ -241,7 +242,7 @@ def _run(jobs: list[Job], processes: int, cluster: str) -> Iterator[Report]:
 
 
 def run_one(work: tuple[Job, str]) -> Report:
-    """Make one run. With `verify`, make it twice and replay its journal."""
+    """Make one run. With `verify`, make it again under the law, and replay its journal."""
     job, source = work
     scenario = scenario_from_source(source.encode()) if source else scenario_of(job)
     report = run_scenario(
@@ -259,9 +260,11 @@ def run_one(work: tuple[Job, str]) -> Report:
         return report
     written = BytesIO()
     again = Simulation(scenario, seed=job.seed, journal=written)
+    audit = Audit(again) if job.verify else None
     digest = run_scenario(scenario, simulation=again, check_invariants=False).digest
     broken = [line for name in job.oracles for line in resolve_name(name)(again)]
-    if job.verify:
+    if audit is not None:
+        broken += disagreement_lines(audit.take())
         broken += _differences(digest, written, report)
     return replace(report, broken=tuple(broken))
 

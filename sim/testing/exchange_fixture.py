@@ -25,6 +25,7 @@ __tracebackhide__ = True  # pytest shows the line of the caller
 
 if TYPE_CHECKING:
     from sim.evidence.witness import Witness
+    from sim.oracle.verdict import AuditVerdict
     from sim.read.conformance import ConformanceReport
     from sim.run.simulation import Simulation
     from sim.server.background import BackgroundInstance, BackgroundService
@@ -250,6 +251,16 @@ class ServedExchange:
         from sim.evidence.witness import witness_run
 
         return self._read(witness_run)
+
+    def audit(self) -> AuditVerdict:
+        """Hold everything so far against the law, as `sim audit` does.
+
+        The result has `.disagreements`, each with a sentence, its input and its rule, and
+        `.undecided`, the inputs that the law could not decide, by kind. Nothing is raised.
+        """
+        from sim.evidence.audit import audit_run
+
+        return self._read(audit_run)
 
     def reset(self, seed: int | None = None) -> None:
         """Go back to the scenario's start. Earlier tokens are refused, and streams end."""

@@ -43,11 +43,13 @@ def all_or_nothing(
     """Make a time travel complete or fatal.
 
     An error on the way ends the run, which would otherwise continue in a mixture of two moments.
+    Observers do not see the inputs that are repeated on the way.
     """
 
     @wraps(travel)
     def complete_or_fatal(engine: Engine, /, *args: P.args, **kwargs: P.kwargs) -> T:
         engine.journal.check_open()
+        observers, engine.observers = engine.observers, []
         try:
             return travel(engine, *args, **kwargs)
         except Refusal:
@@ -55,6 +57,8 @@ def all_or_nothing(
         except BaseException as error:
             engine.journal.end(error)
             raise
+        finally:
+            engine.observers = observers
 
     return complete_or_fatal
 
