@@ -49,8 +49,8 @@ COMMANDS = {
         *("open", "report", "replay", "diff", "timeline", "explain", "conformance", "audit"),
     ),
     "the real service": ("record", "compare", "infer", "fidelity", "witness"),
-    "your client's own tests": ("certify", "calendar"),
-    "search for failures": ("sweep", "hunt", "explore", "shrink", "bisect"),
+    "your client's own tests": ("certify", "calendar", "explore"),
+    "search for failures": ("sweep", "hunt", "shrink", "bisect"),
     "reference and credentials": (
         *("catalogue", "openapi", "asyncapi", "collection", "proto"),
         *("keys", "token", "sign", "completion"),
