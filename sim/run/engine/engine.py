@@ -95,7 +95,7 @@ class Behaviour(NamedTuple):
     extensions: tuple[Callable[[Engine], Extension], ...] = ()
 
 
-class Observer(Protocol):
+class RunObserver(Protocol):
     """Somebody outside who looks at everything that a run does, and changes nothing."""
 
     def after_input(
@@ -148,7 +148,7 @@ class Engine:
         self._inputs = merge_owners(extension.inputs for extension in extensions)
         self._timers = self._timer_handlers()
         self.travelled = True  # extensions may request inputs before the next one enters
-        self.observers: list[Observer] = []
+        self.observers: list[RunObserver] = []
         self.snapshots: Snapshots
 
     def _timer_handlers(self) -> OutcomeHandlers:
