@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from sim.read.layout import put
+
 if TYPE_CHECKING:
     from sim.search.campaign import RunPlan
     from sim.world.format.scenario import Scenario
@@ -299,5 +301,5 @@ def check_scenarios(args: argparse.Namespace) -> None:
 
 def usage_error(message: str) -> int:
     """Print the problem with the arguments and return the exit code."""
-    print(f"sim: {message}", file=sys.stderr)
+    put(f"sim: {message}", file=sys.stderr)
     return USAGE

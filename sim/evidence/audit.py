@@ -16,7 +16,7 @@ from sim.kernel.instants import Instant
 from sim.kernel.journal import Header
 from sim.oracle.law import Law
 from sim.oracle.verdict import AuditVerdict, Disagreement
-from sim.read.layout import counted, wrapped
+from sim.read.layout import counted, put, wrapped
 from sim.read.observed import ObservedInput, beginning_of
 from sim.read.replay import NumberedLines, journal_lines, lines_leading_to, replaying, simulation_of
 from sim.run.engine.engine import Engine
@@ -81,11 +81,11 @@ def disagreement_lines(disagreements: Iterable[Disagreement]) -> Iterator[str]:
 def write(verdict: AuditVerdict, name: str, out: TextIO) -> None:
     """Print a verdict: the first disagreements, what was undecided, and the counts."""
     for disagreement in verdict.disagreements[:_PRINTED_MAX]:
-        print(*wrapped(str(disagreement), "  ", first=""), sep="\n", file=out)
+        put(*wrapped(str(disagreement), "  ", first=""), file=out)
     if (more := len(verdict.disagreements) - _PRINTED_MAX) > 0:
-        print(f"and {more} more; --json has all of them", file=out)
+        put(f"and {more} more; --json has all of them", file=out)
     for kind, count in sorted(verdict.undecided.items()):
-        print(f"undecided: {kind}: {counted(count, 'input')}", file=out)
+        put(f"undecided: {kind}: {counted(count, 'input')}", file=out)
     decided = f"{verdict.decided} of {counted(verdict.inputs, 'input')} decided"
     disagreements = counted(len(verdict.disagreements), "disagreement")
-    print(f"{name}: {decided}, {disagreements}", file=out)
+    put(f"{name}: {decided}, {disagreements}", file=out)

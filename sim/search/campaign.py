@@ -24,7 +24,7 @@ from sim.read.commands import sim_command
 from sim.read.exchange_coverage import Recorder, document, headline, merged, read
 from sim.read.features import FeatureRecorder
 from sim.read.headless_run import Report, junit, matrix_values, run_file, run_scenario
-from sim.read.layout import counted, paint
+from sim.read.layout import counted, put
 from sim.read.progress import Progress
 from sim.read.replay import Divergence, simulation_of, verify
 from sim.run.loader.load import load_scenario, scenario_from_source, scenario_variants
@@ -187,24 +187,18 @@ def run_all(plan: RunPlan, out: TextIO) -> list[Report]:
             failed += not report.ok
             bar.clear()
             verdict, *details = report.lines()
-            word = verdict.partition(" ")[0]
-            painted = paint(word, "green" if report.ok else "red", out)
-            print(verdict.replace(word, painted, 1), *details, sep="\n", file=out, flush=True)
+            painted = verdict.partition(" ")[0], "green" if report.ok else "red"
+            put(verdict, *details, file=out, painted=painted, flush=True)
             bar.step(f"{failed} failed")
     if plan.junit:
         Path(plan.junit).write_bytes(junit(reports))
-    print(f"{len(reports) - failed} passed, {failed} failed", file=out)
+    put(f"{len(reports) - failed} passed, {failed} failed", file=out)
     if len(reports) < planned:
-        print(interrupted_note(plan, len(reports), planned), file=out)
+        put(interrupted_note(plan, len(reports), planned), file=out)
     if plan.coverage:
         coverage = merged(read(report.coverage.encode(), "a report") for report in reports)
         Path(plan.coverage).write_bytes(json.format(json.encode(document(coverage)), indent=1))
-        print(
-            headline(coverage),
-            f"  {sim_command('coverage', Path(plan.coverage))}",
-            sep="\n",
-            file=out,
-        )
+        put(headline(coverage), f"  {sim_command('coverage', Path(plan.coverage))}", file=out)
     return reports
 
 

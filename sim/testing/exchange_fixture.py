@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 
 from sim.kernel.instants import Instant, format_instant, parse_span
 from sim.read.commands import sim_command
+from sim.read.layout import visible
 from sim.testing.clock import Clock, Moment, instant_of, open_grpc_channels
 from sim.testing.control import Control, Fault
 from sim.testing.control import ControlError as ControlError
@@ -350,14 +351,15 @@ class ServedExchange:
         run; and the command that replays it.
         """
         name, now = self.running.simulation.scenario.name, format_instant(self._instant())
-        return (
-            f"{self._last_calls()}\n"
-            f"scenario {name}, seed {self.seed}, now {now}\n"
-            f"journal {self.journal}\n"
-            f"{sim_command('replay', self.journal)}"
+        lines = (
+            *self._last_calls(),
+            f"scenario {name}, seed {self.seed}, now {now}",
+            f"journal {self.journal}",
+            sim_command("replay", self.journal),
         )
+        return "\n".join(map(visible, lines))
 
-    def _last_calls(self) -> str:
+    def _last_calls(self) -> list[str]:
         logged_calls = self._read(lambda simulation: simulation.log.since(0))
         lines = [f"calls that the exchange saw: {len(logged_calls) or 'none'}"]
         if len(logged_calls) > _CALLS_SHOWN:
@@ -369,7 +371,7 @@ class ServedExchange:
             # The name is part of its address
             name = f"  {call.operation}" if call.plane != "grpc" else ""
             lines.append(f"  {at}  {call.plane:<8}  {call.address}  {status}{name}{why}")
-        return "\n".join(lines)
+        return lines
 
 
 def _on(branch: str) -> str:

@@ -1,9 +1,10 @@
-"""Hold journals against the law: a second, naive exchange that judges every input.
+"""Hold journals against the law, which judges every input.
 
-The law is written from the specification and the page Rules. It says for each input which orders,
-trades, money, states, answers and frames had to follow, and where the run shows something else. A
-journal is replayed first, because it keeps only checksums of what streams carried. What luck, an
-assumption or a fault decides is undecided where the law cannot tell, and counted by kind.
+The law is a second, naive exchange, written from the specification and the page Rules. It says for
+each input which orders, trades, money, states, answers and frames had to follow, and where the run
+shows something else. A journal is replayed first, because it keeps only checksums of what streams
+carried. What luck, an assumption or a fault decides is undecided where the law cannot tell, and
+counted by kind.
 
 exit codes:
   0  the law agrees
