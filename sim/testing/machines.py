@@ -279,6 +279,7 @@ class ServedExchangeMachine(ExchangeMachine):
         cls = type(self)
         if cls._served is None:
             journal = self._file("-served.ndjson")
+            journal.unlink(missing_ok=True)
             cls._served = ServedExchange(self._scenario(), seed=self.seed, journal=journal)
             running = cls._served.running
             cls._served_audit = running.call(lambda: Audit(running.simulation))
