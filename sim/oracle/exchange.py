@@ -37,6 +37,7 @@ class NaiveExchange:
             )
             for row in beginning.accounts
         }
+        self.maintenance = beginning.maintenance
         self.expected: list[Expected] = []
         self.filled: list[tuple[str, str]] = []  # accounts and symbols of the last fills
         self._queue = 0
@@ -58,6 +59,10 @@ class NaiveExchange:
             market = Market(terms, terms["state"], settlement=terms["settlement"])
             self.markets[symbol] = market
         return market
+
+    def listed(self, symbol: str) -> Market | None:
+        """Return an instrument, None of a symbol that there is not."""
+        return self.market(symbol) if symbol in self.beginning.instruments else None
 
     def account(self, name: str) -> NaiveAccount:
         """Return an account. One that was opened during the run begins empty."""

@@ -113,6 +113,8 @@ class Law:
             self.exchange.account(event["account"]).cash = event["after"]
         elif event["event"] == "StateChanged":
             self.exchange.market(event["symbol"]).state = event["state"]
+        elif event["event"] == "MaintenanceChanged":
+            self.exchange.maintenance = event["active"]
 
     def _adopt_order(self, row: Document) -> None:
         order, reported = self.exchange.orders.get(row["id"]), order_from(row)
@@ -132,7 +134,9 @@ class Law:
         order = self.exchange.orders.get(row["id"])
         if report == NEW and (order is None or order.state == PENDING_NEW):
             self._orders.entered(order_from(row))
-            if row.get("cross_id") or row.get("quote_id"):
+            if row.get("host_cross_id"):
+                self._orders.crossed(order_from(row))
+            elif row.get("quote_id"):
                 self._hearing.undecided("trades outside the book")
                 self.exchange.admit(order_from(row))
             else:
