@@ -57,6 +57,12 @@ def entry_refusal(exchange: NaiveExchange, request: Request) -> Refusal | None:
     return next(_refusals(exchange, request), None)
 
 
+def reception_refusal(exchange: NaiveExchange, request: Request) -> Refusal | None:
+    """Return why a late engine's order is refused at once: the checks that need no engine (M36)."""
+    refusals = (*_received(exchange, request), None)
+    return refusals[0]
+
+
 def cross_refusal(
     exchange: NaiveExchange, requests: list[Request], cross_type: int
 ) -> Refusal | None:
@@ -78,13 +84,16 @@ def _cross_refusals(
         yield invalid("M44")
     if not first.type == second.type == LIMIT or first.sign * (first.price - second.price) < 0:
         yield invalid("M44")
+    if first.clord_id and (first.participant, first.clord_id) == (
+        second.participant,
+        second.clord_id,
+    ):
+        yield Refusal("M6", "duplicate")
     for request in requests:
-        yield from _before_funds(exchange, request)
+        yield from _refusals(exchange, request)
     market = exchange.market(first.symbol)
-    if market.state != OPEN:
-        yield Refusal("M44", reason=EXCHANGE_OPTION)
-    for request in requests:
-        yield from unfunded(exchange, market, request.order)
+    if market.state != OPEN or conflict(first, second) or conflict(second, first):
+        yield Refusal("M44", reason=EXCHANGE_CLOSED, others=("M26",))
     if _worse_than_book(exchange.assumed("orders.cross_price"), market, first.price):
         yield Refusal("M44", reason=EXCHANGE_OPTION)
 
@@ -105,7 +114,8 @@ def _refusals(exchange: NaiveExchange, request: Request) -> Iterator[Refusal]:
         yield from meets(market, order)
 
 
-def _before_funds(exchange: NaiveExchange, request: Request) -> Iterator[Refusal]:
+def _received(exchange: NaiveExchange, request: Request) -> Iterator[Refusal]:
+    """Yield what is wrong with an order whatever the state of its market is."""
     order = request.order
     if request.problem:
         yield request.problem
@@ -113,14 +123,25 @@ def _before_funds(exchange: NaiveExchange, request: Request) -> Iterator[Refusal
     yield from shape(order, market.price_scale if market else 1)
     if market is None:
         yield Refusal("M2", "unknown")
-        return
-    yield from not_tradable(exchange, market)
     if exchange.account(order.account).kind != "trading":
         yield Refusal("P26", "forbidden")
     if order.clord_id and in_use(exchange, order):
         yield Refusal("M6", "duplicate")
+
+
+def _before_funds(exchange: NaiveExchange, request: Request) -> Iterator[Refusal]:
+    order = request.order
+    market = exchange.listed(order.symbol)
+    for refusal in _received(exchange, request):
+        if refusal.kind in ("forbidden", "duplicate") and market is not None:
+            yield from not_tradable(exchange, market)
+        yield refusal
+    market = exchange.market(order.symbol)
+    yield from not_tradable(exchange, market)
     yield from combination(exchange, order)
     yield from barred(market, order)
+    if order.type == STOP:
+        order.price = 0  # it has no limit
     if request.cut:
         yield Refusal("M5", reason=PRICE_OUT_OF_BOUNDS, others=("M4",))
     yield from priced(exchange, market, order)
@@ -140,7 +161,7 @@ def in_use(exchange: NaiveExchange, order: NaiveOrder) -> bool:
     """Return whether an open order of the participant has the client order id (rule M6)."""
     return any(
         other.clord_id == order.clord_id and other.participant == order.participant
-        for other in exchange.open_orders(order.account)
+        for other in (*exchange.open_orders(order.account), *exchange.received.values())
     )
 
 
@@ -193,8 +214,7 @@ def priced(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> Iterat
             return
         order.price = others[0].price
     if not order.ignore_price_checks:
-        limits = (0 if order.type == STOP else order.price, order.stop_price)
-        for price in filter(None, limits):
+        for price in filter(None, (order.price, order.stop_price)):
             yield from price_refusals(exchange, market, order, price)
     yield from crossed_stop(order)
 

@@ -40,6 +40,13 @@ INTENT_SIDES = (BUY, SELL, SELL, BUY)
 INTENT_OF_PAIR = {(1, 1): 0, (1, 2): 1, (2, 1): 2, (2, 2): 3}
 
 
+class Caller(NamedTuple):
+    """For whom a call asks: a participant and its account; both "" if the law cannot tell."""
+
+    participant: str = ""
+    account: str = ""
+
+
 class Refusal(NamedTuple):
     """Why an order is refused. `rule` may also be one of `others`, which state the same thing.
 
@@ -125,6 +132,26 @@ def exchange_request(message: Document, participant: str, account: str) -> Reque
     return Request(order, extra={name: message.get(name) or 0 for name in _EXTRA})
 
 
+_VENDOR_NEEDS = (
+    *("type", "time_in_force", "side", "symbol", "price", "clord_id", "account"),
+    "manual_order_indicator",
+)
+
+
+def vendor_problem(message: Document) -> Refusal | None:
+    """Return what is wrong with a partner's order, if anything (rule M25)."""
+    order, fee = message["order"] or {}, message["vendor_fee"]
+    populated = {name for name, value in order.items() if value}
+    quantities = populated & {"order_qty", "cash_order_qty"}
+    terms = order.get("type") == LIMIT and order.get("time_in_force") == FOK
+    identifier = fullmatch(r"[!-~]{1,64}", order.get("clord_id", ""))
+    if populated - quantities != set(_VENDOR_NEEDS) or len(quantities) != 1 or not terms:
+        return Refusal("M25", "invalid", others=("M2", "P25"))
+    if not identifier or not message["idempotency_key"] or not fee or order["price"] < 0:
+        return Refusal("M25", "invalid", others=("M2", "P25"))
+    return None
+
+
 def shape(order: NaiveOrder, price_scale: int) -> Iterator[Refusal]:
     """Yield what is missing or out of range, whatever the market is (rules M2, T3)."""
     for name in ("side", "type", "symbol", "account"):
@@ -144,11 +171,11 @@ def shape(order: NaiveOrder, price_scale: int) -> Iterator[Refusal]:
 
 
 def retail_request(
-    exchange: NaiveExchange, message: Document, market: Market | None, key: Document
+    exchange: NaiveExchange, message: Document, market: Market | None, caller: Caller
 ) -> Request:
     """Return what a message CreateOrderRequest asks for (§2.8, rules M13, M24, M30)."""
     market_type = message.get("type") == 1
-    order = _retail_order(message, key)
+    order = _retail_order(message, caller)
     order.type = MARKET_TO_LIMIT if market_type else LIMIT
     request = Request(order, synchronous=message.get("synchronous_execution", False))
     request.problem = next(_retail_problems(message, market, exchange.now), None)
@@ -157,8 +184,8 @@ def retail_request(
     pair = message["outcome_side"], message["action"]
     intent = INTENT_OF_PAIR.get(pair, message.get("intent"))
     request.extra = {
-        "intent": intent,
-        "manual_indicator": (message.get("manual_order_indicator") or 0) + 1,
+        "intent": (intent or 0) + 1,
+        "manual_indicator": _indicator(message),
     }
     order.side = INTENT_SIDES[intent or 0]
     order.tif = RETAIL_TIFS[message.get("tif") or 0]
@@ -183,10 +210,10 @@ def retail_request(
 
 
 def closing_request(
-    exchange: NaiveExchange, message: Document, market: Market | None, key: Document
+    exchange: NaiveExchange, message: Document, market: Market | None, caller: Caller
 ) -> Request:
     """Return the market order that closes a position: the other side, its quantity."""
-    order = _retail_order(message, key)
+    order = _retail_order(message, caller)
     order.type, order.tif = MARKET_TO_LIMIT, IOC
     request = Request(order, synchronous=message["synchronous_execution"])
     if market is None:
@@ -197,13 +224,19 @@ def closing_request(
     order.price = slippage_limit(message.get("slippage_tolerance"), market, order)
     if not net:
         request.problem = Refusal("S7.1-4", "unknown")
-    request.extra = {"intent": 1 if net > 0 else 3}
+    request.extra = {"intent": 2 if net > 0 else 4, "manual_indicator": _indicator(message)}
     return request
 
 
-def _retail_order(message: Document, key: Document) -> NaiveOrder:
+def _indicator(message: Document) -> int:
+    """Return the manual order indicator in numbers of the exchange, 0 without any."""
+    indicator = message.get("manual_order_indicator")
+    return 0 if indicator is None else int(indicator) + 1
+
+
+def _retail_order(message: Document, caller: Caller) -> NaiveOrder:
     """Return the order of a retail key, which never trades with its own account (rule M30)."""
-    order = NaiveOrder("", message["market_slug"], key["account"], key["participant"])
+    order = NaiveOrder("", message["market_slug"], caller.account, caller.participant)
     order.channel, order.smp_id, order.smp = RETAIL, order.account, 1
     return order
 
@@ -251,6 +284,39 @@ def _retail_problems(
     until = message.get("good_till_time")
     if (limit and message.get("tif") == 2) if until is None else until <= now:
         yield invalid("M18")
+
+
+def change_problem(message: Document, market: Market | None) -> Refusal | None:
+    """Return what is wrong with a retail request to cancel or change an order, if anything."""
+    if not message["order_id"] or not message["market_slug"]:
+        return invalid("M34")
+    if market is None:
+        return Refusal("M2", "unknown")
+    price, quantity = message.get("price"), message.get("quantity")
+    if (price and _amount_problem(price)) or (quantity or 0) < 0:
+        return invalid("M31")
+    if "quantity" in message and 0 in _steps(change_terms(message, market)):
+        return invalid("M31")
+    return None
+
+
+def _steps(terms: Document) -> list[int]:
+    return [terms[name] for name in ("price", "qty") if name in terms]
+
+
+def change_terms(message: Document, market: Market) -> Document:
+    """Return what a retail request changes, with the names of an order (rule M33)."""
+    named: Document = {"good_till": message["good_till_time"]}
+    named["post_only"] = message["participate_dont_initiate"]
+    if message["price"]:
+        price = _dollars(message["price"]) * market.price_scale
+        named["price"] = cut(price, market.terms["tick"])
+    if message["quantity"] is not None:
+        units = _decimal(message["quantity"]) * market.qty_scale
+        named["qty"] = cut(units, market.terms["min_qty"]) or floor(units)
+    if message["tif"] is not None:
+        named["tif"] = RETAIL_TIFS[message["tif"]]
+    return named
 
 
 def _amount_problem(amount: Document) -> bool:
