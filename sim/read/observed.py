@@ -14,7 +14,13 @@ from urllib.parse import parse_qsl
 
 from msgspec import Struct, json, to_builtins
 
-from sim.api.codecs.codecs import dialect_at, json_encoder, protobuf_decoder
+from sim.api.codecs.codecs import (
+    BadInput,
+    dialect_at,
+    json_decoder,
+    json_encoder,
+    protobuf_decoder,
+)
 from sim.api.pipeline.inputs import Close, Input, Outcome, Post, Reply, Resolve, RestCall, Send
 from sim.contract.messages import Message
 from sim.kernel.instants import Instant
@@ -36,7 +42,7 @@ class Beginning(Struct, frozen=True):
     | positions, orders | rows as in the journal; open orders in order of priority |
     | firms, api_keys | who may call, with users, scopes and limits |
     | fees | rows that a scenario adds to the published schedule |
-    | windows | announced maintenance |
+    | windows, maintenance | announced maintenance; whether it is going on |
     | assumed | the value of an assumption by its name, as it is at the moment of the question |
     | active | whether a quirk is active, by its name, at the moment of the question |
     """
@@ -51,6 +57,7 @@ class Beginning(Struct, frozen=True):
     api_keys: list[Document]
     fees: list[Document]
     windows: list[Document]
+    maintenance: bool
     assumed: Callable[[str], Any]
     active: Callable[[str], bool]
 
@@ -115,6 +122,24 @@ class ObservedInput:
         operation = self._engine.contract.by_name(self.operation)
         return _document(self._engine, operation.request, operation.content, message)
 
+    @cached_property
+    def message(self) -> Document | None:
+        """The request of a call as the contract's message: its names, with numbers for
+        enumerations and instants. None of a call that asks for nothing, or cannot be read.
+        """
+        if not self.operation:
+            return None
+        kind = self._engine.contract.by_name(self.operation).request
+        try:
+            if isinstance(self._input, RestCall):
+                message = json_decoder(kind)(self.request)
+            else:
+                message = protobuf_decoder(kind)(getattr(self._input, "message", b""))
+        except (BadInput, ValueError, TypeError, LookupError):
+            return None
+        document: Document = to_builtins(message)
+        return document
+
     def _rest_request(self, call: RestCall) -> Document:
         query: dict[str, list[str]] = {}
         for name, value in parse_qsl(call.query, keep_blank_values=True):
@@ -123,7 +148,7 @@ class ObservedInput:
             name: values[0] if len(values) == 1 else values for name, values in query.items()
         }
         match = self._engine.pipeline.routers[call.plane].match(call.verb, call.path)
-        request |= getattr(match, "params", {})
+        request |= getattr(match, "path_params", {})
         body = _json(call.body.encode()) if call.body and not call.form else None
         if call.form:
             request |= dict(parse_qsl(call.body))
@@ -255,6 +280,7 @@ def beginning_of(simulation: Simulation) -> Beginning:
         api_keys=[to_builtins(key) for key in exchange.firms.api_keys()],
         fees=[to_builtins(row) for row in trading.fees.save()],
         windows=[to_builtins(window) for window in exchange.maintenance_calendar.save()],
+        maintenance=exchange.maintenance.active,
         assumed=ctx.assumptions.save().__getitem__,
         active=lambda name: ctx.quirks.save().get(name, (0, 1))[0] > 0,
     )
