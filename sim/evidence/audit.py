@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from traceback import extract_tb
 from typing import TextIO
 
 from sim.api.pipeline.inputs import Input, Outcome
@@ -43,8 +44,16 @@ class Audit:
     def after_input(
         self, engine: Engine, input_: Input, outcome: Outcome, at: Instant, out: bytes
     ) -> None:
-        """Judge an input."""
-        self.new += self._law.judge(ObservedInput(engine, input_, outcome, at, out))
+        """Judge an input. A law that fails has found something too, and the run goes on."""
+        try:
+            self.new += self._law.judge(ObservedInput(engine, input_, outcome, at, out))
+        except Exception as error:
+            where = extract_tb(error.__traceback__)[-1]
+            sentence = f"the law failed: {type(error).__name__}: {error} in {where.name}"
+            failed = Disagreement(outcome.seq, "", "a verdict", "a failure", sentence)
+            self.verdict.disagreements.append(failed)
+            self.new.append(failed)
+            self.after_jump()
 
     def take(self) -> list[Disagreement]:
         """Return what the law disagrees with since the last time."""

@@ -29,6 +29,7 @@ from sim.oracle.order_requests import QTY_MAX, Refusal, invalid
 from sim.oracle.state import FOK, GTT, IOC, LIMIT, OPEN, SUSPENDED, Document, Market, NaiveOrder
 
 UNKNOWN_ORDER = 1
+SHAPE = ("M18",)  # the shape of a request is looked at before its order (M2)
 
 
 @dataclass(slots=True)
@@ -71,10 +72,10 @@ def _refusals(exchange: NaiveExchange, change: Change) -> Iterator[Refusal]:
         yield invalid("M34")
     order = order_of(exchange, change)
     if order is None:
-        yield Refusal("M34", "unknown", UNKNOWN_ORDER)
+        yield Refusal("M34", "unknown", UNKNOWN_ORDER, SHAPE)
         return
     if not order.leaves_qty:
-        yield Refusal("M34", "done", UNKNOWN_ORDER)
+        yield Refusal("M34", "done", UNKNOWN_ORDER, SHAPE)
     market = exchange.market(order.symbol)
     if change.terms is None:
         if market.state in CLOSED_BY and market.state != SUSPENDED:
@@ -128,7 +129,7 @@ _DERIVED = ("best_limit", "immediately_executable_limit")
 
 
 def after(exchange: NaiveExchange, order: NaiveOrder, terms: Document) -> NaiveOrder:
-    """Return an order as a change makes it (rules M31, M33); a derived limit is 0 without a side."""
+    """Return an order as a change makes it (M31, M33); a derived limit is 0 without a side."""
     named: dict[str, Any] = {name: each for name, each in terms.items() if each or each is False}
     changed = replace(order, **named)
     if terms.get("price") or any(terms.get(name) for name in _DERIVED):

@@ -72,6 +72,10 @@ class EngineQueue:
                 return each
         return None
 
+    def waits(self) -> bool:
+        """Return whether any request waits."""
+        return bool(self._waiting)
+
     def busy(self, participant: str) -> bool:
         """Return whether a request of a participant would have to wait now."""
         latency: Span = self._hearing.exchange.assumed("engine.latency")

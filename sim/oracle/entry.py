@@ -14,7 +14,6 @@ from sim.oracle.money import shortage
 from sim.oracle.order_requests import QTY_MAX, Refusal, Request, invalid, shape
 from sim.oracle.state import (
     BUY,
-    CASH,
     CLOSED,
     EXPIRED,
     FOK,
@@ -303,16 +302,7 @@ def unfunded(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> Iter
     """Yield that the account cannot pay for the order with its others (rules P3, P4)."""
     lacking = shortage(exchange, market, order)
     if lacking or order.qty >= QTY_MAX:
-        available, required = lacking or (0, 0)
-        text = f"{_usd(available)} USD available, requested {_usd(required)}"
-        yield Refusal("P4", text=text if lacking else "")
-
-
-def _usd(cash: int) -> str:
-    """Return dollars with at least two decimals."""
-    dollars, rest = divmod(cash, CASH)
-    fraction = f"{rest:08d}".rstrip("0").ljust(2, "0")
-    return f"{dollars}.{fraction}"
+        yield Refusal("P4")
 
 
 def meets(market: Market, order: NaiveOrder) -> Iterator[Refusal]:

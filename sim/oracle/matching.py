@@ -262,7 +262,8 @@ def uncross(exchange: NaiveExchange, market: Market) -> list[int]:
     if price is None:
         return []
     for first, second, qty in list(_matches(market, price)):
-        trade(exchange, market, second, first, qty, price, mode=exchange.assumed("auction.fee_mode"))
+        mode = exchange.assumed("auction.fee_mode")
+        trade(exchange, market, second, first, qty, price, mode=mode)
     return [price]
 
 

@@ -94,9 +94,7 @@ def _orders(market: Market, account: str, side: int) -> list[NaiveOrder]:
     return [order for order in orders if order.account == account and order.side == side]
 
 
-def shortage(
-    exchange: NaiveExchange, market: Market, order: NaiveOrder
-) -> tuple[int, int] | None:
+def shortage(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> tuple[int, int] | None:
     """Return what an account has and what an order needs, None if it has enough (rules P3, P4).
 
     It needs the worse side of the instrument's open orders, the new one among them.

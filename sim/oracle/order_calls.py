@@ -74,8 +74,7 @@ class OrderCalls:
             user["name"]: user["account"] for firm in beginning.firms for user in firm["users"]
         }
         self._keys = {
-            row["key_id"]: Caller(row["participant"], row["account"])
-            for row in beginning.api_keys
+            row["key_id"]: Caller(row["participant"], row["account"]) for row in beginning.api_keys
         }
         self._seq = -1
         self.refusal: Refusal | None = None  # of what the input asked for, as an event showed it

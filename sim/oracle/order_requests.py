@@ -183,10 +183,7 @@ def retail_request(
         return request
     pair = message["outcome_side"], message["action"]
     intent = INTENT_OF_PAIR.get(pair, message.get("intent"))
-    request.extra = {
-        "intent": (intent or 0) + 1,
-        "manual_indicator": _indicator(message),
-    }
+    request.extra = {"intent": (intent or 0) + 1, "manual_indicator": _indicator(message)}
     order.side = INTENT_SIDES[intent or 0]
     order.tif = RETAIL_TIFS[message.get("tif") or 0]
     order.post_only = message["participate_dont_initiate"]
@@ -241,9 +238,7 @@ def _retail_order(message: Document, caller: Caller) -> NaiveOrder:
     return order
 
 
-def _retail_problems(
-    message: Document, market: Market | None, now: Instant
-) -> Iterator[Refusal]:
+def _retail_problems(message: Document, market: Market | None, now: Instant) -> Iterator[Refusal]:
     """Yield what is wrong with a retail request, in the order of the checks (rule M2)."""
     market_type, limit = message.get("type") == 1, not message.get("type")
     cash, quantity = message.get("cash_order_qty"), message.get("quantity")
@@ -269,15 +264,15 @@ def _retail_problems(
     tolerance = message.get("slippage_tolerance")
     if market_type and tolerance is not None:
         reference = tolerance["current_price"]
-        if reference is None or min(tolerance["ticks"], tolerance["bips"]) < 0:
-            yield invalid("M13")
-        elif _amount_problem(reference):
+        if (
+            reference is None
+            or min(tolerance["ticks"], tolerance["bips"]) < 0
+            or _amount_problem(reference)
+        ):
             yield invalid("M13")
     if limit and (message.get("price") is None or _amount_problem(message["price"])):
         yield invalid("M9")
-    if quantity is not None and (
-        quantity < 0 or _decimal(quantity) * market.qty_scale > QTY_MAX
-    ):
+    if quantity is not None and (quantity < 0 or _decimal(quantity) * market.qty_scale > QTY_MAX):
         yield invalid("T3")
     if cash is not None and _amount_problem(cash):
         yield invalid("M24")
@@ -340,7 +335,8 @@ def slippage_limit(tolerance: Document | None, market: Market, order: NaiveOrder
     room = tolerance["ticks"] * tick or current * tolerance["bips"] // 10_000
     price = Fraction(current + order.sign * room, tick)
     limit = (floor(price) if order.side == BUY else ceil(price)) * tick
-    return min(max(limit, market.terms["price_low"]), market.terms["price_high"])
+    low, high = int(market.terms["price_low"]), int(market.terms["price_high"])
+    return min(max(limit, low), high)
 
 
 def cut(units: Fraction, step: int) -> int:

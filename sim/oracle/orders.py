@@ -13,10 +13,10 @@ from sim.oracle.changes import Change, after, change_refusal, order_of
 from sim.oracle.engine_queue import EngineQueue
 from sim.oracle.entry import cross_refusal, entry_refusal, reception_refusal
 from sim.oracle.hearing import Hearing
-from sim.oracle.order_calls import CROSS, PREVIEWS, VENDOR, OrderCalls
 from sim.oracle.order_answers import execution_problems, order_ids
+from sim.oracle.order_calls import CROSS, PREVIEWS, VENDOR, OrderCalls
 from sim.oracle.order_requests import Refusal, Request
-from sim.oracle.state import RETAIL, Document, NaiveOrder
+from sim.oracle.state import RETAIL, SCRIPT, Document, NaiveOrder
 from sim.read.observed import ObservedInput
 
 # Terms of an order that its first report shows as they were asked for.
@@ -61,7 +61,8 @@ class OrderRules:
 
     def _accepted(self, observed: ObservedInput) -> None:
         """Judge what of an accepted call no report showed, and the ids in the answer (M7)."""
-        for request in self._calls.requests(observed):
+        late = observed.operation == CROSS and self._queue.waits()
+        for request in [] if late else self._calls.requests(observed):
             refusal = entry_refusal(self._exchange, request)
             self._silent(refusal, f"an order in {request.order.symbol}")
         for change in self._calls.changes(observed):
@@ -70,6 +71,9 @@ class OrderRules:
             sentence = f"{observed.operation} was accepted, and refused by an event"
             self._hearing.disagree("M7", "an error", "200", sentence)
         answer, entered = observed.answer, self._calls.entered
+        if observed.operation == CROSS and self._queue.waits():
+            self._hearing.undecided("a cross that waits for the engine")
+            return
         if entered and isinstance(answer, dict):
             ids = order_ids(answer)
             if ids != entered and sorted(ids) != sorted(entered):
@@ -195,7 +199,12 @@ class OrderRules:
     # ---- changes
 
     def canceled(self, order: NaiveOrder, event: Document) -> None:
-        """Judge a cancel that nothing else made necessary, before it happens."""
+        """Judge a cancel that nothing else made necessary, before it happens.
+
+        A request of a scripted participant cannot be seen.
+        """
+        if order.channel == SCRIPT:
+            return
         change, _ = self._change(order.id)
         rule = event.get("rule", "")
         if change is not None and change.terms is None:
@@ -207,6 +216,8 @@ class OrderRules:
     def replaced(self, order: NaiveOrder, changed: NaiveOrder) -> None:
         """Judge a change, before it happens (rules M31-M33)."""
         change, late = self._change(order.id)
+        if change is None and order.channel == SCRIPT:
+            return
         if change is None or change.terms is None:
             sentence = f"order {order.id} was changed, and nobody asked for that"
             self._hearing.disagree("M31", "nothing", "REPLACE", sentence)
@@ -260,11 +271,13 @@ class OrderRules:
             self._reason(refusal, observed.rule, None, text, observed.operation)
         status, code = refusal.answer if refusal else (0, 0)
         status = 200 if observed.input["type"] == "rpc" else status
-        if refusal and (observed.status, observed.code) != (status, code):
+        same = refusal is not None and observed.rule == refusal.rule
+        if refusal and same and (observed.status, observed.code) != (status, code):
             pair = f"{status}, {code}", f"{observed.status}, {observed.code}"
             sentence = f"{observed.operation}, refused by {refusal.rule}, answered {pair[1]}"
             self._hearing.disagree("M7", *pair, sentence)
-        deferred = self._calls.deferred(observed) and observed.operation not in PREVIEWS
+        entering = self._calls.requests(observed) and observed.operation not in PREVIEWS
+        deferred = entering and self._calls.deferred(observed)
         if refusal and refusal.kind in ("refused", "duplicate") and deferred:
             sentence = f"{observed.operation} answered an error, and no report rejects the order"
             self._hearing.disagree("M7", "a report", "an error", sentence)
@@ -292,8 +305,9 @@ class OrderRules:
         rejected = shown.get("state") == "ORDER_STATE_REJECTED"
         retail = request.order.channel == RETAIL
         if (refusal is not None) != rejected or (refusal and refusal.kind == "invalid"):
-            sentence = f"a preview shows {shown.get('state')}, refused by {refusal and refusal.rule}"
-            self._hearing.disagree("M2", f"{refusal and refusal.rule}", "a preview", sentence)
+            rule = refusal and refusal.rule
+            sentence = f"a preview shows {shown.get('state')}, refused by {rule}"
+            self._hearing.disagree("M2", f"{rule}", "a preview", sentence)
         elif refusal is None and not retail:
             for name, value in (("price", request.order.price), ("orderQty", request.order.qty)):
                 if int(shown.get(name) or 0) != value:

@@ -14,13 +14,7 @@ from urllib.parse import parse_qsl
 
 from msgspec import Struct, json, to_builtins
 
-from sim.api.codecs.codecs import (
-    BadInput,
-    dialect_at,
-    json_decoder,
-    json_encoder,
-    protobuf_decoder,
-)
+from sim.api.codecs.codecs import BadInput, dialect_at, json_decoder, json_encoder, protobuf_decoder
 from sim.api.pipeline.inputs import Close, Input, Outcome, Post, Reply, Resolve, RestCall, Send
 from sim.contract.messages import Message
 from sim.kernel.instants import Instant
