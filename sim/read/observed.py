@@ -58,7 +58,7 @@ class Beginning(Struct, frozen=True):
     windows: list[Document]
     operations: tuple[Document, ...]
     access: Document
-    people: Document
+    people: tuple[Document, Document]
     webhooks: Document
     assumed: Callable[[str], Any]
     active: Callable[[str], bool]
