@@ -170,6 +170,9 @@ class AccessRules:
         if expected != reported:
             sentence = f"{_address(observed)} must be refused with {expected}, not {reported}"
             self._hearing.disagree(refusal.rule, str(expected), str(reported), sentence)
+        elif observed.rule != refusal.rule:
+            sentence = f"{_address(observed)} is refused by {observed.rule}, not {refusal.rule}"
+            self._hearing.disagree(refusal.rule, refusal.rule, observed.rule, sentence)
         elif refusal.wait:
             self._told_to_wait(call, refusal)
 
@@ -210,7 +213,9 @@ class AccessRules:
     def _maintenance(self, call: JudgedCall) -> Refused | None:
         """While maintenance lasts, exchange and retail refuse everything (W4, W6, W8)."""
         if self._paused and call.plane not in ("gateway", "auth"):
-            return Refused("W4", 503, 14)
+            path = call.observed.input.get("path") or call.observed.input["method"]
+            checks_health = path.endswith(("/v1/health", "HealthAPI/HealthCheck"))
+            return Refused("W8" if checks_health else "W4", 503, 14)
         return None
 
     def _route(self, call: JudgedCall) -> Refused | None:
@@ -235,8 +240,10 @@ class AccessRules:
         operation = self._methods.get(method)
         if operation is None and "reflection" in method.lower():
             return Refused("S7.2-5", 403, 7)
-        if operation is None or not removals.exists(operation["name"], self._exchange.now):
-            return Refused("K7", 404, 12)
+        if operation is None:
+            return Refused("S4.3-22", 404, 12)
+        if not removals.exists(operation["name"], self._exchange.now):
+            return Refused("S9-3", 404, 12)
         call.operation = operation
         return None
 
@@ -248,13 +255,14 @@ class AccessRules:
         address = call.observed.input
         path = address.get("path") or address["method"]
         parts = path.split("/")
-        matching = [
-            (verb, template, row)
-            for verb, template, row in self._routes.get((call.plane, len(parts)), ())
-            if _matches(template, parts) and removals.exists(row["name"], now)
+        declared = [
+            route
+            for route in self._routes.get((call.plane, len(parts)), ())
+            if _matches(route[1], parts)
         ]
+        matching = [route for route in declared if removals.exists(route[2]["name"], now)]
         if not matching:
-            return Refused("S7.1-4", 404, 5)
+            return Refused("S9-3" if declared else "S7.1-4", 404, 5)
         verb = address.get("verb", "GET")
         served = [each for each in matching if each[0] == verb]
         if not served:
@@ -405,9 +413,6 @@ class AccessRules:
         if answer != body:
             sentence = f"{_address(observed)} is refused by a limit with {answer}"
             self._hearing.disagree("R5", str(body), str(answer), sentence)
-        if observed.rule != refusal.rule:
-            sentence = f"{_address(observed)} is refused by the limit of {observed.rule}"
-            self._hearing.disagree(refusal.rule, refusal.rule, observed.rule, sentence)
         headers = {name.lower(): value for name, value in observed.headers}
         seconds = str(max(1, ceil(refusal.wait / NS_PER_S)))
         if call.plane != "grpc" and headers.get("retry-after") != seconds:

@@ -93,12 +93,15 @@ class VerificationRules:
             for event in observed.events
         )
         refused = observed.status in (401, 403, 429, 500, 502, 503, 504)
-        judged = observed.operation.startswith("KYCAPI.") and not struck and not refused
-        name = observed.operation.partition(".")[2] if judged else ""
+        called = observed.operation.startswith("KYCAPI.")
+        name = observed.operation.partition(".")[2] if called and not refused else ""
         caller = observed.out.get("caller", "")
-        key = f"{caller}|{_value(observed.request, 'external_id')}" if judged else ""
-        if name == "StartKYCVerification":
+        key = f"{caller}|{_value(observed.request, 'external_id')}" if called else ""
+        if name == "StartKYCVerification" and not struck:
             self._started(observed, key)
+        elif called and struck:
+            self._struck(observed, key)
+            name = ""
         for event in observed.events:
             if event["event"] == "KycDecided":
                 self._decided(observed, event)
@@ -118,6 +121,15 @@ class VerificationRules:
                 self._hearing.disagree("K3", case.due[0][0], case.stage, sentence)
                 case.due.clear()
         self._webhooks.after_input(observed)
+
+    def _struck(self, observed: ObservedInput, key: str) -> None:
+        """Take over what a call did whose answer an injected fault changed."""
+        stage = _first_stage(observed)
+        if stage:
+            case = self._cases[key] = Case("", str(observed.request.get("ssn")))
+            case.after_document = self._outcome(observed.request)[1]
+            case.due = [(stage, observed.now, observed.now)]
+        self._prefills.pop(key, None)
 
     # ---- starts
 
@@ -139,7 +151,7 @@ class VerificationRules:
         if case is None or case.stage == "resubmit":
             case = self._cases[key] = Case("", ssn)
             first, case.after_document = self._outcome(request)
-            self._hear_start(observed, key, case, first)
+            self._begin(observed, key, case, first)
 
     def _start_code(self, request: Document, key: str, case: Case | None, ssn: str) -> int:
         if not _is_valid(request, self._exchange.now):
@@ -174,21 +186,12 @@ class VerificationRules:
             return "review", stages[1]
         return stages
 
-    def _hear_start(self, observed: ObservedInput, key: str, case: Case, first: str) -> None:
-        reported = next(
-            (
-                event["facts"]["stage"]
-                for event in observed.events
-                if event.get("rule") == "K5" and "stage" in event.get("facts", {})
-            ),
-            "nothing",
-        )
+    def _begin(self, observed: ObservedInput, key: str, case: Case, first: str) -> None:
+        reported = _first_stage(observed)
         if reported != first:
-            sentence = f"the verification of {key} begins as {reported}"
+            sentence = f"the verification of {key} begins as {reported or 'nothing'}"
             self._hearing.disagree("K5", first, reported, sentence)
         case.due = [(reported, observed.now, observed.now)]
-        if reported == "provisioning":
-            self._enter(case, reported, observed.now)
 
     # ---- how a case goes on
 
@@ -214,7 +217,7 @@ class VerificationRules:
     def _moved(self, observed: ObservedInput, key: str, stage: str, event: Document) -> None:
         """Judge a change of a case: due, or decided by an operator at this moment (K4)."""
         case, at = self._cases.get(key), event["at"]
-        if case is None or (case.stage, at) == (stage, observed.now) == ("provisioning", at):
+        if case is None:
             return
         by_hand = observed.input.get("action", "").startswith("kyc.")
         due = any(each == stage and first <= at <= last for each, first, last in case.due)
@@ -324,6 +327,12 @@ def _value(request: Document, name: str) -> object:
     """Return a field under its name or its camelCase spelling; "" without it."""
     first, *others = name.split("_")
     return request.get(name, request.get(first + "".join(map(str.title, others)), ""))
+
+
+def _first_stage(observed: ObservedInput) -> str:
+    """Return the stage with which a case begins; "" if none does (K5)."""
+    stages = [event["facts"]["stage"] for event in observed.events if event.get("rule") == "K5"]
+    return stages[0] if stages else ""
 
 
 def _business_days(at: Instant) -> list[Instant]:

@@ -26,6 +26,7 @@ class FirmWebhook:
     openings: int = 0
     until: Instant = 0
     closed_at: Instant = -1
+    probe: str = ""  # the attempt that decides what follows a pause
     notices: list[Document] = field(default_factory=list)  # decisions that nobody was sent yet
 
 
@@ -58,7 +59,7 @@ class WebhookRules:
         for name, row in state["breakers"].items():
             firm = self._firm(name)
             firm.breaker, firm.failures = row["state"], row["failures"]
-            firm.openings, firm.until = row["openings"], row["until"]
+            firm.openings, firm.until, firm.probe = row["openings"], row["until"], row["probe"]
         self._notices: dict[str, Notice] = {}
         self._tests: dict[str, tuple[str, int, str, str]] = {}  # by attempt
         self._attempts: dict[str, tuple[str, Instant]] = {}  # event and instant, by attempt
@@ -144,11 +145,10 @@ class WebhookRules:
         if again:
             notice.attempts, notice.due = 0, (at, at)
         notice.attempts += 1
-        probe = firm.breaker == "half_open" and at == firm.until
-        released = at in (firm.closed_at, firm.until)
+        released = at == firm.closed_at or firm.breaker == "half_open"
         first, last = notice.due or (at + 1, at)
         timely = first <= at and (released or at <= last)
-        if not timely or firm.breaker == "open" or (firm.breaker == "half_open" and not probe):
+        if not timely or firm.breaker == "open" or firm.probe:
             sentence = f"attempt {notice.attempts} of {event_id} at {at}, due {notice.due}"
             sentence += f", breaker {firm.breaker}"
             self._hearing.disagree("K11", str(notice.due), str(at), sentence)
@@ -157,6 +157,8 @@ class WebhookRules:
             self._hearing.disagree("K11", str(notice.attempts), str(facts["number"]), sentence)
         notice.attempts, notice.due = facts["number"], None
         self._attempts[facts["attempt"]] = event_id, at
+        if firm.breaker == "half_open":
+            firm.probe = facts["attempt"]
 
     def _new_notice(self, observed: ObservedInput, event_id: str) -> Notice | None:
         """Return the notice of a decision of this input that had none yet (K9)."""
@@ -232,7 +234,7 @@ class WebhookRules:
             sentence = f"the breaker goes from {firm.breaker} to {state} after {firm.failures}"
             sentence += f" failures at {at}, pause until {firm.until}"
             self._hearing.disagree("K12", firm.breaker, state, sentence)
-        firm.breaker = state
+        firm.breaker, firm.probe = state, ""
         if state == "open":
             pause = assumed("webhook.breaker_cooldown") << firm.openings
             firm.openings += 1
