@@ -104,6 +104,7 @@ class AccessRules:
         self._keys = {row["key_id"]: row for row in beginning.api_keys}
         self._environment = beginning.access["environment"]
         self._issuer = Issuer(hearing)
+        self._streams: dict[int, str] = {}  # firms by the streams that they opened
         self._limits = NaiveLimits(hearing.exchange)
         self._methods = {method: row for row in beginning.operations for method in row["methods"]}
         self._services = {method.split("/")[1] for method in self._methods}
@@ -128,6 +129,10 @@ class AccessRules:
         """Judge an input once all of its events are."""
         if observed.input["type"] in ("rest", "rpc", "open"):
             self._called(observed)
+        elif observed.input["type"] == "frame":
+            self._frame(observed, self._streams.get(observed.input["stream"], ""))
+        for closed in observed.closed:
+            self._streams.pop(closed["stream"], None)
         for event in observed.events:
             if event["event"] == "MaintenanceChanged":
                 self._paused = event["active"]
@@ -420,12 +425,26 @@ class AccessRules:
             sentence = f"{_address(observed)} has Retry-After {reported}, and room in {seconds} s"
             self._hearing.disagree("R4", seconds, reported, sentence)
 
+    def _frame(self, observed: ObservedInput, firm: str) -> None:
+        """A firm may send so many frames over all of its gRPC streams (rule S15)."""
+        if not firm:
+            return
+        wait = self._limits.wait("stream_frames", "", firm)
+        refused = [each["code"] for each in observed.closed if each.get("rule") == "S15"]
+        if not wait:
+            self._limits.take("stream_frames", "", firm)
+        if wait is not None and refused != ([8] if wait else []):
+            sentence = f"a frame of {firm} with a wait of {wait} ns ends streams with {refused}"
+            self._hearing.disagree("S15", str(wait), str(refused), sentence)
+
     # ---- what passed
 
     def _learn(self, call: JudgedCall) -> None:
         """Take over who may call from now on, and judge tokens and removed fields."""
         observed = call.observed
         name = observed.operation
+        if observed.opened and call.token:
+            self._streams[observed.opened] = call.token.firm
         if name == "TokenIssuerAPI.IssueToken":
             self._issuer.issued(observed)
         elif name.startswith("ParticipantAPI.") and call.token:
