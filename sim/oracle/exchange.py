@@ -46,7 +46,7 @@ class NaiveExchange:
             )
             for row in beginning.accounts
         }
-        self.maintenance = beginning.maintenance
+        self.maintenance = beginning.access["paused"]
         self.expected: list[Expected] = []
         self.filled: list[tuple[str, str]] = []  # accounts and symbols of the last fills
         self._queue = 0
