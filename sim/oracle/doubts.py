@@ -11,4 +11,8 @@ DOUBTS = {
     "an order bound to a stream": "An order of a session depends on the end of that stream.",
     "trades outside the book": "The two orders of a confirmed quote trade with each other, at terms"
     " that were agreed before.",
+    "prices of an index": "The index follows a random walk, of which clients see candles only when"
+    " they ask.",
+    "facts of a game": "The clock plays the games of the default world. No client sees a result"
+    " before it decides a market.",
 }

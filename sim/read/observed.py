@@ -32,12 +32,12 @@ class Beginning(Struct, frozen=True):
     | Field | Meaning |
     |---|---|
     | now | the first instant |
-    | instruments | terms by symbol, with `state`, `pinned` and `settlement`; read when asked for |
+    | instruments | terms by symbol, with the `Standing` of each |
     | accounts | name, kind, balance, collateral_return |
     | positions, orders | rows as in the journal; open orders in order of priority |
     | firms, api_keys | who may call, with users, scopes and limits |
     | fees | rows that a scenario adds to the published schedule |
-    | windows | announced maintenance |
+    | windows | announced maintenance, with its lead |
     | operations | the contract: addresses, gRPC methods, scope, participant, credential, limits |
     | access | tokens, used assertions and limits so far; whether maintenance refuses calls |
     | people | verifications and prefills, by firm and external id |
@@ -241,37 +241,62 @@ def _json(body: bytes) -> Any:
         return None
 
 
+class Standing(Struct, frozen=True):
+    """How an instrument stands: its state, whether an operator set that, when it closed, and its
+    settlement.
+    """
+
+    state: int
+    pinned: bool
+    closed_at: Instant | None
+    settlement: Document | None
+
+
 class InstrumentDocuments(Mapping[str, Document]):
-    """The instruments of an exchange, with their present state."""
+    """The instruments of an exchange, with their states as they were when this was made.
+
+    An instrument that nobody has touched has the state of its dates, read when asked for.
+    """
 
     def __init__(self, simulation: Simulation) -> None:
-        self._simulation = simulation
-
-    def __getitem__(self, symbol: str) -> Document:
-        trading = self._simulation.exchange.trading
-        instrument = trading.instruments.get(symbol)
-        if instrument is None:
-            raise KeyError(symbol)
-        settlement = trading.listings.settlements.newest_record(symbol)
-        terms: Document = to_builtins(instrument)
-        return terms | {
-            "state": int(trading.lifecycle.state(symbol)),
-            "pinned": trading.lifecycle.is_pinned(symbol),
-            "closed_at": trading.lifecycle.closed_at(symbol),
-            "settlement": to_builtins(settlement),
+        self._trading = simulation.exchange.trading
+        lifecycle = self._trading.lifecycle
+        self._standing = {
+            symbol: self._standing_of(symbol)
+            for symbol in self._trading.instruments.symbols()
+            if lifecycle.is_materialised(symbol)
         }
 
+    def _standing_of(self, symbol: str) -> Standing:
+        lifecycle = self._trading.lifecycle
+        return Standing(
+            state=int(lifecycle.state(symbol)),
+            pinned=lifecycle.is_pinned(symbol),
+            closed_at=lifecycle.closed_at(symbol),
+            settlement=to_builtins(self._trading.listings.settlements.newest_record(symbol)),
+        )
+
+    def __getitem__(self, symbol: str) -> Document:
+        instrument = self._trading.instruments.get(symbol)
+        if instrument is None:
+            raise KeyError(symbol)
+        standing = self._standing.get(symbol) or self._standing_of(symbol)
+        terms: Document = to_builtins(instrument)
+        return terms | to_builtins(standing)
+
     def __iter__(self) -> Iterator[str]:
-        return iter(self._simulation.exchange.trading.instruments.symbols())
+        """Yield the symbols of those that somebody has touched."""
+        return iter(self._standing)
 
     def __len__(self) -> int:
-        return len(self._simulation.exchange.trading.instruments)
+        return len(self._standing)
 
 
 def beginning_of(simulation: Simulation) -> Beginning:
     """Return the state in which a simulation is, as plain data."""
     exchange = simulation.exchange
     trading, ctx = exchange.trading, exchange.ctx
+    leads = {window.name: window.lead for window in exchange.maintenance.upcoming()}
     return Beginning(
         now=ctx.now,
         instruments=InstrumentDocuments(simulation),
@@ -282,7 +307,10 @@ def beginning_of(simulation: Simulation) -> Beginning:
         firms=[to_builtins(firm) for firm in exchange.firms.all()],
         api_keys=[to_builtins(key) for key in exchange.firms.api_keys()],
         fees=[to_builtins(row) for row in trading.fees.save()],
-        windows=[to_builtins(window) for window in exchange.maintenance_calendar.save()],
+        windows=[
+            to_builtins(window) | {"lead": leads.get(window.name, 0)}
+            for window in exchange.maintenance_calendar.save()
+        ],
         operations=_operations(simulation.contract),
         access=_access_of(simulation),
         people=to_builtins((exchange.kyc.save(), exchange.prefills.save())),
