@@ -23,9 +23,8 @@ class MaintenanceRules:
             if not row["until"]
         }
         self._count = len(beginning.windows)
-        self._under_way: list[
-            MaintenanceHours
-        ] = []  # weekly ones, which changed assumptions leave alone
+        # weekly ones, which changed assumptions leave alone
+        self._under_way: list[MaintenanceHours] = []
         self._noted = -1
         self._checked = beginning.now
         self.active = self.covers(beginning.now)

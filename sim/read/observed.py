@@ -242,9 +242,7 @@ def _json(body: bytes) -> Any:
 
 
 class Standing(Struct, frozen=True):
-    """How an instrument stands: its state, whether an operator set that, when it closed, and its
-    settlement.
-    """
+    """How an instrument stands: state, whether an operator set it, its close and settlement."""
 
     state: int
     pinned: bool
@@ -282,7 +280,8 @@ class InstrumentDocuments(Mapping[str, Document]):
             raise KeyError(symbol)
         standing = self._standing.get(symbol) or self._standing_of(symbol)
         terms: Document = to_builtins(instrument)
-        return terms | to_builtins(standing)
+        changing: Document = to_builtins(standing)
+        return terms | changing
 
     def __iter__(self) -> Iterator[str]:
         """Yield the symbols of those that somebody has touched."""
