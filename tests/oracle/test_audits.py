@@ -80,7 +80,7 @@ def lie(kind: str, field: str, change: int, nth: int = 0) -> Any:
         ("Traded", "price", {"M1"}),
     ],
 )
-@pytest.mark.parametrize("nth", [0, 1, 2])
+@pytest.mark.parametrize("nth", [0, 1])
 def test_a_field_that_is_wrong_by_one_is_told(kind, field, rules, nth):
     desk = begin()
     audit = LyingAudit(desk.simulation, lie(kind, field, 1, nth))
@@ -120,12 +120,13 @@ def test_a_law_that_fails_is_told_and_the_run_goes_on():
 
 @pytest.mark.parametrize("name", [name for name in bundled_scenarios() if name not in LONG])
 def test_a_bundled_scenario_is_lawful(name, tmp_path):
-    done = sim("run", name, "--verify", "--journal", tmp_path / "run.ndjson")
+    done = sim("run", name, "--verify", "--journal", tmp_path)
     assert done.returncode == 0, done.stdout
-    audited = sim("audit", tmp_path / "run.ndjson", "--json")
-    verdict = json.decode(audited.stdout)
-    assert audited.returncode == 0 and verdict["disagreements"] == []
-    assert verdict["inputs"] == verdict["decided"] + sum(verdict["undecided"].values())
+    for journal in tmp_path.iterdir():
+        audited = sim("audit", journal, "--json")
+        verdict = json.decode(audited.stdout)
+        assert audited.returncode == 0 and verdict["disagreements"] == []
+        assert verdict["inputs"] == verdict["decided"] + sum(verdict["undecided"].values())
 
 
 def test_an_audit_of_something_else_says_so(tmp_path):
