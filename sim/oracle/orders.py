@@ -288,6 +288,7 @@ class OrderRules:
         if observed.operation == CROSS:
             return cross_refusal(self._exchange, requests, (observed.message or {})["cross_type"])
         late = self._queue.busy(self._calls.caller(observed).participant)
+        late = late and observed.operation not in PREVIEWS
         judge = reception_refusal if late else entry_refusal
         refusals = [judge(self._exchange, request) for request in requests]
         refusals += [change_refusal(self._exchange, each) for each in self._calls.changes(observed)]
