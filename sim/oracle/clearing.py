@@ -38,6 +38,7 @@ class ClearingRules:
         self._maintenance = maintenance
         self._deals: dict[str, Deal] = {}
         self._due: list[tuple[Instant, str]] = []
+        self._collected = -1
         exchange = hearing.exchange
         delay = exchange.assumed("clearing.delay")
         for row in exchange.beginning.trades:
@@ -60,6 +61,7 @@ class ClearingRules:
 
     def changed(self, event: Document) -> None:
         """Judge that a trade changes its state, before it does."""
+        self._collect()
         deal, state = self._deals.get(event["id"]), event["state"]
         if deal is None or state == TRADE_NEW:
             if not self._hearing.doubt:
@@ -68,10 +70,10 @@ class ClearingRules:
         if (event["price"], event["qty"]) != (deal.price, deal.qty):
             self._disagree(event, f"{deal.qty} at {deal.price}", "another trade")
         if state == CLEARED:
-            now = self._hearing.observed.now
-            in_time = deal.clears == now or (deal.clears < now and self._maintenance.acts())
+            fired = {row["at"] for row in self._hearing.observed.out.get("fired", ())}
+            in_time = deal.clears in fired or self._maintenance.acts()
             if deal.state != TRADE_NEW or not in_time:
-                self._disagree(event, f"cleared at {deal.clears}", f"at {now}")
+                self._disagree(event, f"cleared at {deal.clears}", f"at {sorted(fired)}")
         elif state != BUSTED or not self._may_bust(event["id"]):
             self._disagree(event, "no bust", f"state {state}")
         else:
@@ -106,8 +108,12 @@ class ClearingRules:
 
     # ---- what is owed
 
-    def after_input(self, observed: ObservedInput) -> None:
-        """Take over new trades, and judge that older ones cleared in time (rule M42)."""
+    def _collect(self) -> None:
+        """Take over the trades of this input."""
+        observed = self._hearing.observed
+        if self._collected == observed.seq:
+            return
+        self._collected = observed.seq
         delay = self._hearing.exchange.assumed("clearing.delay")
         for event in observed.events:
             if event["event"] == "Executed" and event["execution"].get("last_qty"):
@@ -118,6 +124,10 @@ class ClearingRules:
             elif event["event"] == "Traded" and event["state"] == TRADE_NEW:
                 deal = self._enter(event["id"], event)
                 heappush(self._due, (deal.clears, event["id"]))
+
+    def after_input(self, observed: ObservedInput) -> None:
+        """Judge that trades cleared in time (rule M42)."""
+        self._collect()
         self._answered(observed)
         while self._due and self._due[0][0] < observed.now:
             _, trade_id = heappop(self._due)

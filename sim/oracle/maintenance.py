@@ -23,9 +23,10 @@ class MaintenanceRules:
             if not row["until"]
         }
         self._count = len(beginning.windows)
-        self._under_way: list[
-            MaintenanceHours
-        ] = []  # weekly ones, which changed assumptions leave alone
+        # Weekly ones that have begun, which changed assumptions leave alone
+        self._under_way: list[MaintenanceHours] = []
+        # When all was suspended, and in which input
+        self._turns: list[tuple[Instant, int]] = []
         self._noted = -1
         self._checked = beginning.now
         self.active = self.covers(beginning.now)
@@ -52,10 +53,10 @@ class MaintenanceRules:
         """Return whether an instant is inside a window or its lead (rule W2)."""
         return any(window.leads <= at < window.ends for window in self.windows())
 
-    def turns(self, since: Instant, at: Instant) -> bool:
-        """Return whether a window or its lead begins between two instants, at the end included."""
-        edges = [edge for window in self.windows() for edge in (window.leads, window.begins)]
-        return any(since < edge <= at for edge in edges)
+    def turned(self, at: Instant) -> tuple[Instant, int]:
+        """Return when, up to an instant, a window or its lead last began, and in which input."""
+        self.note()
+        return next((turn for turn in reversed(self._turns) if turn[0] <= at), (0, 0))
 
     def held_since(self, at: Instant) -> Instant:
         """Return since when what is due waits for the end of windows; `at` if it does not (W7)."""
@@ -77,19 +78,27 @@ class MaintenanceRules:
     # ---- events
 
     def note(self) -> None:
-        """Take over a window that an operator announces or cancels with this input (W1, W9)."""
+        """Take over what an operator announces or cancels, and which windows come (W1, W2, W9)."""
         observed = self._hearing.observed
-        if self._noted == observed.seq or observed.input["type"] != "control":
+        if self._noted == observed.seq:
             return
         self._noted = observed.seq
-        if "message" in observed.out:
-            return
+        if observed.input["type"] == "control" and "message" not in observed.out:
+            self._take_over(observed)
+        if observed.at != observed.now:
+            edges = [edge for w in self.windows() for edge in (w.leads, w.begins)]
+            passed = sorted(edge for edge in edges if observed.at < edge <= observed.now)
+            self._turns += [(edge, observed.seq) for edge in passed]
+
+    def _take_over(self, observed: ObservedInput) -> None:
         if observed.input["action"] == "maintenance.cancel":
             self._announced.pop(observed.input["subject"], None)
         elif observed.input["action"] == "maintenance.add":
             arguments = json.decode(observed.input.get("arguments", "{}"))
             self._count += 1
             self._announced[f"window-{self._count}"] = self._window(arguments, observed.at)
+            if self.suspends(observed.at):
+                self._turns.append((observed.at, observed.seq))
 
     def _window(self, arguments: Document, now: Instant) -> MaintenanceHours:
         """Return the window of an announcement; without a beginning it is a pause (rule W9)."""
