@@ -321,10 +321,11 @@ class LifecycleRules:
         """Take over orders that end by a time, and instruments that somebody touched."""
         exchange = self._hearing.exchange
         for event in observed.events:
-            if event["event"] == "BookChanged" and event["symbol"] not in self._awake:
-                self._wake(exchange.market(event["symbol"]), observed.now)
-            elif event["event"] == "Executed" and event["execution"]["type"] in (NEW, REPLACED):
-                order = exchange.orders.get(event["execution"]["order"]["id"])
+            if event["event"] == "Executed" and event["execution"]["type"] in (NEW, REPLACED):
+                row = event["execution"]["order"]
+                if row["symbol"] not in self._awake:
+                    self._wake(exchange.market(row["symbol"]), observed.now)
+                order = exchange.orders.get(row["id"])
                 if order is not None and order.leaves_qty:
                     self._watch(order)
 

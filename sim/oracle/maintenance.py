@@ -61,8 +61,8 @@ class MaintenanceRules:
     def held_since(self, at: Instant) -> Instant:
         """Return since when what is due waits for the end of windows; `at` if it does not (W7)."""
         since = at
-        while begins := [w.begins for w in self.windows() if w.begins < since <= w.ends]:
-            since = min(begins)
+        while stops := [w.stops for w in self.windows() if w.stops < since <= w.ends]:
+            since = min(stops)
         return since if self.covers(at) else at
 
     def acts(self) -> bool:
@@ -109,7 +109,7 @@ class MaintenanceRules:
             at = now + parse_span(begins[1:]) if begins[0] == "+" else parse_instant(begins)
         usual = self._hearing.exchange.assumed("maintenance.cancel_lead")
         span = usual if lead is None else parse_span(lead)
-        return MaintenanceHours(at, at + parse_span(arguments["length"]), span)
+        return MaintenanceHours(at, at + parse_span(arguments["length"]), span, at <= now)
 
     def changed(self, event: Document) -> None:
         """Judge that maintenance begins or ends (rules W1, W9)."""
