@@ -102,6 +102,8 @@ class LifecycleRules:
         for symbol in exchange.beginning.instruments:
             market = exchange.market(symbol)
             self._opened[symbol] = market.listed, -1
+            if market.state not in OVER and 0 < market.terms["expiration"] <= exchange.now:
+                market.terms = market.terms | {"expiration": 0}  # its opening state outlives it
             self._wake(market, exchange.now - 1)
         for order in exchange.open_orders():
             self._watch(order)
@@ -207,8 +209,7 @@ class LifecycleRules:
         """Judge a change that nobody asked for, and whether it comes in time (L3-L9, W2, W7)."""
         now = self._hearing.exchange.now
         if self._request(market.symbol)[1] == "SCHEDULE":
-            market.pinned = None
-            self._opened.pop(market.symbol, None)
+            self._follow_again(market)
         right, rule = self.owed(market, now)
         collapse = self._hearing.exchange.assumed("lifecycle.collapse_to_expired")
         if right in OVER and market.state not in (CLOSED, *OVER) and collapse:
@@ -224,6 +225,11 @@ class LifecycleRules:
         elif not self._first_in_time(market):
             sentence = f"{market.symbol} becomes {STATES[state]} later than it had to"
             self._hearing.disagree(rule, "in time", "late", sentence)
+
+    def _follow_again(self, market: Market) -> None:
+        """Let dates and schedule decide, up to now also where they would wait (rules L5, T1)."""
+        market.pinned, market.listed = None, self._hearing.exchange.now
+        self._opened[market.symbol] = 0, -1
 
     def _first_in_time(self, market: Market) -> bool:
         """Return whether a market was right until now, or an operator has a hand in it."""
@@ -339,7 +345,8 @@ class LifecycleRules:
         was = self._changed.get(symbol, market.state)
         refused = "message" in observed.out
         if asked == "SCHEDULE":
-            market.pinned = None if not refused else market.pinned
+            if not refused:
+                self._follow_again(market)
             return
         if asked not in STATES:
             return

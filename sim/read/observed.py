@@ -242,9 +242,7 @@ def _json(body: bytes) -> Any:
 
 
 class Standing(Struct, frozen=True):
-    """How an instrument stands: its state, whether an operator set that, when it closed, and its
-    settlement.
-    """
+    """The state of an instrument, whether an operator set it, when it closed, its settlement."""
 
     state: int
     pinned: bool
@@ -281,8 +279,8 @@ class InstrumentDocuments(Mapping[str, Document]):
         if instrument is None:
             raise KeyError(symbol)
         standing = self._standing.get(symbol) or self._standing_of(symbol)
-        terms: Document = to_builtins(instrument)
-        return terms | to_builtins(standing)
+        document: Document = to_builtins(instrument) | to_builtins(standing)
+        return document
 
     def __iter__(self) -> Iterator[str]:
         """Yield the symbols of those that somebody has touched."""
