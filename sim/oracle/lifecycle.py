@@ -208,7 +208,8 @@ class LifecycleRules:
     def _by_dates(self, market: Market, state: int) -> None:
         """Judge a change that nobody asked for, and whether it comes in time (L3-L9, W2, W7)."""
         now = self._hearing.exchange.now
-        if self._request(market.symbol)[1] == "SCHEDULE":
+        again = self._request(market.symbol)[1] == "SCHEDULE"
+        if again:
             self._follow_again(market)
         right, rule = self.owed(market, now)
         collapse = self._hearing.exchange.assumed("lifecycle.collapse_to_expired")
@@ -219,8 +220,8 @@ class LifecycleRules:
         final = is_final(market) and self._hearing.exchange.assumed("settlement.auto_expire")
         if state == EXPIRED and market.state == CLOSED and final:
             return
-        at_lead = rule == "W2" and self.maintenance.turned(now)[0] == now
-        if state != right and not (at_lead and state == OPEN):  # it opens, and is suspended next
+        opens = rule == "W2" and (again or self.maintenance.turned(now)[0] == now)
+        if state != right and not (opens and state == OPEN):  # which is suspended next
             self._disagree(rule, market, right, state)
         elif not self._first_in_time(market):
             sentence = f"{market.symbol} becomes {STATES[state]} later than it had to"

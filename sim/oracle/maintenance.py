@@ -86,9 +86,16 @@ class MaintenanceRules:
         if observed.input["type"] == "control" and "message" not in observed.out:
             self._take_over(observed)
         if observed.at != observed.now:
-            edges = [edge for w in self.windows() for edge in (w.leads, w.begins)]
-            passed = sorted(edge for edge in edges if observed.at < edge <= observed.now)
+            passed = sorted(edge for edge in self._turning() if observed.at < edge <= observed.now)
             self._turns += [(edge, observed.seq) for edge in passed]
+
+    def _turning(self) -> list[Instant]:
+        """Return when leads begin, and windows that do not begin inside another (rule W2)."""
+        windows = self.windows()
+        first = [
+            w.begins for w in windows if not any(o.begins < w.begins < o.ends for o in windows)
+        ]
+        return first + [window.leads for window in windows]
 
     def _take_over(self, observed: ObservedInput) -> None:
         if observed.input["action"] == "maintenance.cancel":
@@ -96,8 +103,9 @@ class MaintenanceRules:
         elif observed.input["action"] == "maintenance.add":
             arguments = json.decode(observed.input.get("arguments", "{}"))
             self._count += 1
-            self._announced[f"window-{self._count}"] = self._window(arguments, observed.at)
-            if self.suspends(observed.at):
+            window = self._window(arguments, observed.at)
+            self._announced[f"window-{self._count}"] = window
+            if window.leads <= observed.at:
                 self._turns.append((observed.at, observed.seq))
 
     def _window(self, arguments: Document, now: Instant) -> MaintenanceHours:
@@ -140,7 +148,7 @@ class MaintenanceRules:
             sentence = f"maintenance is {self.active} at {now}"
             self._hearing.disagree("W1", str(not self.active), str(self.active), sentence)
             self.active = not self.active
-        edges = [edge for w in windows for edge in (w.leads, w.begins, w.ends)]
+        edges = self._turning() + [window.ends for window in windows]
         passed = [edge for edge in edges if before <= edge < now]
         for order in exchange.open_orders():
             if passed and order.admitted < max(passed):
