@@ -25,7 +25,7 @@ from sim.oracle.entry import (
 )
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.matching import COLLECTING, opposite
-from sim.oracle.order_requests import QTY_MAX, Refusal, invalid
+from sim.oracle.order_requests import QTY_MAX, OrderRefusal, invalid
 from sim.oracle.state import FOK, GTT, IOC, LIMIT, OPEN, SUSPENDED, Document, Market, NaiveOrder
 
 UNKNOWN_ORDER = 1
@@ -33,7 +33,7 @@ SHAPE = ("M18",)  # the shape of a request is looked at before its order (M2)
 
 
 @dataclass(slots=True)
-class Change:
+class OrderChange:
     """A cancel or a change that an account asked for; the order by its id or the client's.
 
     `terms` has what a change names, with the names of an order; None is a cancel.
@@ -44,10 +44,10 @@ class Change:
     clord_id: str = ""
     symbol: str = ""
     terms: Document | None = None
-    problem: Refusal | None = None
+    problem: OrderRefusal | None = None
 
 
-def order_of(exchange: NaiveExchange, change: Change) -> NaiveOrder | None:
+def order_of(exchange: NaiveExchange, change: OrderChange) -> NaiveOrder | None:
     """Return the order of a request: of the account, in the symbol that it names (rule M34)."""
     every = exchange.orders | exchange.received
     order = every.get(change.order_id)
@@ -60,26 +60,26 @@ def order_of(exchange: NaiveExchange, change: Change) -> NaiveOrder | None:
     return order if change.symbol in ("", order.symbol) else None
 
 
-def change_refusal(exchange: NaiveExchange, change: Change) -> Refusal | None:
+def change_refusal(exchange: NaiveExchange, change: OrderChange) -> OrderRefusal | None:
     """Return why a cancel or a change is refused now, None if it is granted."""
     return next(_refusals(exchange, change), None)
 
 
-def _refusals(exchange: NaiveExchange, change: Change) -> Iterator[Refusal]:
+def _refusals(exchange: NaiveExchange, change: OrderChange) -> Iterator[OrderRefusal]:
     if change.problem:
         yield change.problem
     if not change.order_id and not change.clord_id:
         yield invalid("M34")
     order = order_of(exchange, change)
     if order is None:
-        yield Refusal("M34", "unknown", UNKNOWN_ORDER, SHAPE)
+        yield OrderRefusal("M34", "unknown", UNKNOWN_ORDER, SHAPE)
         return
     if not order.leaves_qty:
-        yield Refusal("M34", "done", UNKNOWN_ORDER, SHAPE)
+        yield OrderRefusal("M34", "done", UNKNOWN_ORDER, SHAPE)
     market = exchange.market(order.symbol)
     if change.terms is None:
         if market.state in CLOSED_BY and market.state != SUSPENDED:
-            yield Refusal(CLOSED_BY[market.state], reason=EXCHANGE_CLOSED)
+            yield OrderRefusal(CLOSED_BY[market.state], reason=EXCHANGE_CLOSED)
         return
     for refusal in not_tradable(exchange, market):
         yield refusal._replace(reason=EXCHANGE_CLOSED)
@@ -88,7 +88,7 @@ def _refusals(exchange: NaiveExchange, change: Change) -> Iterator[Refusal]:
 
 def _change_refusals(
     exchange: NaiveExchange, market: Market, order: NaiveOrder, terms: Document
-) -> Iterator[Refusal]:
+) -> Iterator[OrderRefusal]:
     changed = after(exchange, order, terms)
     if terms.get("tif") in (IOC, FOK) or terms.get("all_or_none"):
         yield invalid("M31")
@@ -105,12 +105,12 @@ def _change_refusals(
     if max(numbers[0], numbers[3]) > QTY_MAX:
         yield invalid("T3")
     if market.state in COLLECTING and (terms.get("strict_limit") or any(derived)):
-        yield Refusal("L18", reason=EXCHANGE_CLOSED)
+        yield OrderRefusal("L18", reason=EXCHANGE_CLOSED)
     if any(derived) and not changed.price:
-        yield Refusal("M21", reason=EXCHANGE_OPTION)
+        yield OrderRefusal("M21", reason=EXCHANGE_OPTION)
     if changed.qty != order.qty:
         if changed.qty <= order.cum_qty:
-            yield Refusal("M31", reason=INCORRECT_QUANTITY)
+            yield OrderRefusal("M31", reason=INCORRECT_QUANTITY)
         yield from lot_refusals(exchange, market, changed.qty)
     for name in ("price", "stop_price"):
         if getattr(changed, name) != getattr(order, name):

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 DOUBTS = {
+    "contents of a read": "The law judges whether a read is served, not yet what it answers; the"
+    " witness and the relations of the hunt do.",
+    "contents of frames": "The law judges the events of an input, not yet the frames that report"
+    " them; the witness does.",
+    "a limit whose counting began anew": "A limit was replaced, or the law began in its middle.",
     "a cross that waits for the engine": "Both sides of a cross wait as one request.",
     "a sealed code": "A code from a text message is in no journal.",
     "a token that the journal does not name": "The answer that issued it was altered on its way.",

@@ -10,9 +10,9 @@ import re
 from typing import NamedTuple
 
 from sim.kernel.instants import Instant, Span
-from sim.oracle.changes import Change
+from sim.oracle.changes import OrderChange
 from sim.oracle.hearing import Hearing
-from sim.oracle.order_requests import Request
+from sim.oracle.order_requests import OrderRequest
 from sim.oracle.state import Document
 
 STOPGAP: Span = 5_000_000_000
@@ -24,7 +24,7 @@ class Waiting(NamedTuple):
 
     order_id: str
     participant: str
-    asked: Request | Change | None
+    asked: OrderRequest | OrderChange | None
     received: Instant
     due: Instant
 
@@ -34,14 +34,16 @@ class Waiting(NamedTuple):
         return self.due - self.received > STOPGAP
 
 
-class EngineQueue:
+class WaitingRequests:
     """The requests that wait, in order of arrival."""
 
     def __init__(self, hearing: Hearing) -> None:
         self._hearing = hearing
         self._waiting: list[Waiting] = []
 
-    def add(self, event: Document, participant: str, asked: Request | Change | None) -> None:
+    def add(
+        self, event: Document, participant: str, asked: OrderRequest | OrderChange | None
+    ) -> None:
         """Note that a request waits, and judge for how long.
 
         A fault of the engine may make it longer.
@@ -58,7 +60,7 @@ class EngineQueue:
             self._hearing.disagree("M36", f"{due - received}", f"{waits}", sentence)
         self._waiting.append(Waiting(order_id, participant, asked, received, received + waits))
 
-    def take(self, order_id: str, kind: type[Request] | type[Change]) -> Waiting | None:
+    def take(self, order_id: str, kind: type[OrderRequest] | type[OrderChange]) -> Waiting | None:
         """Take the oldest request about an order, and judge whether its turn has come (M35)."""
         for each in self._waiting:
             if each.order_id == order_id and isinstance(each.asked, (kind, type(None))):

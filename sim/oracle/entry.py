@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.matching import COLLECTING, conflict, opposite, reached, sweep, within
 from sim.oracle.money import shortage
-from sim.oracle.order_requests import QTY_MAX, Refusal, Request, invalid, shape
+from sim.oracle.order_requests import QTY_MAX, OrderRefusal, OrderRequest, invalid, shape
 from sim.oracle.state import (
     BUY,
     CLOSED,
@@ -48,7 +48,7 @@ CLOSED_BY = {
 }
 
 
-def entry_refusal(exchange: NaiveExchange, request: Request) -> Refusal | None:
+def entry_refusal(exchange: NaiveExchange, request: OrderRequest) -> OrderRefusal | None:
     """Return why an order is refused now, None if it enters.
 
     The order gets its price and quantity as far as the checks come.
@@ -56,22 +56,22 @@ def entry_refusal(exchange: NaiveExchange, request: Request) -> Refusal | None:
     return next(_refusals(exchange, request), None)
 
 
-def reception_refusal(exchange: NaiveExchange, request: Request) -> Refusal | None:
+def reception_refusal(exchange: NaiveExchange, request: OrderRequest) -> OrderRefusal | None:
     """Return why a late engine's order is refused at once: the checks that need no engine (M36)."""
     refusals = (*_received(exchange, request), None)
     return refusals[0]
 
 
 def cross_refusal(
-    exchange: NaiveExchange, requests: list[Request], cross_type: int
-) -> Refusal | None:
+    exchange: NaiveExchange, requests: list[OrderRequest], cross_type: int
+) -> OrderRefusal | None:
     """Return why a cross is refused now; the first request is the side with priority (M44)."""
     return next(_cross_refusals(exchange, requests, cross_type), None)
 
 
 def _cross_refusals(
-    exchange: NaiveExchange, requests: list[Request], cross_type: int
-) -> Iterator[Refusal]:
+    exchange: NaiveExchange, requests: list[OrderRequest], cross_type: int
+) -> Iterator[OrderRefusal]:
     if len(requests) != 2 or cross_type != ALL_OR_NONE:
         yield invalid("M44")
         return
@@ -87,14 +87,14 @@ def _cross_refusals(
         second.participant,
         second.clord_id,
     ):
-        yield Refusal("M6", "duplicate")
+        yield OrderRefusal("M6", "duplicate")
     for request in requests:
         yield from _refusals(exchange, request)
     market = exchange.market(first.symbol)
     if market.state != OPEN or conflict(first, second) or conflict(second, first):
-        yield Refusal("M44", reason=EXCHANGE_CLOSED, others=("M26",))
+        yield OrderRefusal("M44", reason=EXCHANGE_CLOSED, others=("M26",))
     if _worse_than_book(exchange.assumed("orders.cross_price"), market, first.price):
-        yield Refusal("M44", reason=EXCHANGE_OPTION)
+        yield OrderRefusal("M44", reason=EXCHANGE_OPTION)
 
 
 def _worse_than_book(mode: str, market: Market, price: int) -> bool:
@@ -104,7 +104,7 @@ def _worse_than_book(mode: str, market: Market, price: int) -> bool:
     return mode != "any" and any(room > (-1 if mode == "inside" else 0) for room in better)
 
 
-def _refusals(exchange: NaiveExchange, request: Request) -> Iterator[Refusal]:
+def _refusals(exchange: NaiveExchange, request: OrderRequest) -> Iterator[OrderRefusal]:
     order = request.order
     yield from _before_funds(exchange, request)
     market = exchange.market(order.symbol)
@@ -113,7 +113,7 @@ def _refusals(exchange: NaiveExchange, request: Request) -> Iterator[Refusal]:
         yield from meets(market, order)
 
 
-def _received(exchange: NaiveExchange, request: Request) -> Iterator[Refusal]:
+def _received(exchange: NaiveExchange, request: OrderRequest) -> Iterator[OrderRefusal]:
     """Yield what is wrong with an order whatever the state of its market is."""
     order = request.order
     if request.problem:
@@ -121,14 +121,14 @@ def _received(exchange: NaiveExchange, request: Request) -> Iterator[Refusal]:
     market = exchange.listed(order.symbol)
     yield from shape(order, market.price_scale if market else 1)
     if market is None:
-        yield Refusal("M2", "unknown")
+        yield OrderRefusal("M2", "unknown")
     if exchange.account(order.account).kind != "trading":
-        yield Refusal("P26", "forbidden")
+        yield OrderRefusal("P26", "forbidden")
     if order.clord_id and in_use(exchange, order):
-        yield Refusal("M6", "duplicate")
+        yield OrderRefusal("M6", "duplicate")
 
 
-def _before_funds(exchange: NaiveExchange, request: Request) -> Iterator[Refusal]:
+def _before_funds(exchange: NaiveExchange, request: OrderRequest) -> Iterator[OrderRefusal]:
     order = request.order
     market = exchange.listed(order.symbol)
     for refusal in _received(exchange, request):
@@ -142,18 +142,18 @@ def _before_funds(exchange: NaiveExchange, request: Request) -> Iterator[Refusal
     if order.type == STOP:
         order.price = 0  # it has no limit
     if request.cut:
-        yield Refusal("M5", reason=PRICE_OUT_OF_BOUNDS, others=("M4",))
+        yield OrderRefusal("M5", reason=PRICE_OUT_OF_BOUNDS, others=("M4",))
     yield from priced(exchange, market, order)
     yield from sized(exchange, market, order)
 
 
-def not_tradable(exchange: NaiveExchange, market: Market) -> Iterator[Refusal]:
+def not_tradable(exchange: NaiveExchange, market: Market) -> Iterator[OrderRefusal]:
     """Yield why the state of an instrument permits no entry and no change (§3.1)."""
     if market.state in CLOSED_BY:
         reason = UNKNOWN_SYMBOL if market.state == TERMINATED else EXCHANGE_CLOSED
-        yield Refusal(CLOSED_BY[market.state], reason=reason)
+        yield OrderRefusal(CLOSED_BY[market.state], reason=reason)
     if exchange.maintenance:
-        yield Refusal("W2", reason=EXCHANGE_CLOSED)
+        yield OrderRefusal("W2", reason=EXCHANGE_CLOSED)
 
 
 def in_use(exchange: NaiveExchange, order: NaiveOrder) -> bool:
@@ -164,7 +164,7 @@ def in_use(exchange: NaiveExchange, order: NaiveOrder) -> bool:
     )
 
 
-def combination(exchange: NaiveExchange, order: NaiveOrder) -> Iterator[Refusal]:
+def combination(exchange: NaiveExchange, order: NaiveOrder) -> Iterator[OrderRefusal]:
     """Yield terms that contradict each other (rules M9, M12, M18, M20, M21, M23, M24)."""
     market_type = order.type == MARKET_TO_LIMIT
     if order.type in (LIMIT, STOP_LIMIT) and order.channel != RETAIL:
@@ -189,7 +189,7 @@ def combination(exchange: NaiveExchange, order: NaiveOrder) -> Iterator[Refusal]
             yield invalid("M24")
 
 
-def barred(market: Market, order: NaiveOrder) -> Iterator[Refusal]:
+def barred(market: Market, order: NaiveOrder) -> Iterator[OrderRefusal]:
     """Yield that a collecting state accepts no order that must trade at once (rule L18)."""
     at_once = (
         order.type == MARKET_TO_LIMIT
@@ -201,15 +201,15 @@ def barred(market: Market, order: NaiveOrder) -> Iterator[Refusal]:
         or order.derived
     )
     if market.state in COLLECTING and at_once:
-        yield Refusal("L18", reason=EXCHANGE_CLOSED)
+        yield OrderRefusal("L18", reason=EXCHANGE_CLOSED)
 
 
-def priced(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> Iterator[Refusal]:
+def priced(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> Iterator[OrderRefusal]:
     """Derive a limit, and yield what is wrong with the prices (rules M4, M5, M12, M21, M23)."""
     if order.derived:
         others = market.side(order.side) if order.best_limit else opposite(market, order)
         if not others:
-            yield Refusal("M21", reason=NO_LIQUIDITY)
+            yield OrderRefusal("M21", reason=NO_LIQUIDITY)
             return
         order.price = others[0].price
     if not order.ignore_price_checks:
@@ -220,59 +220,59 @@ def priced(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> Iterat
 
 def price_refusals(
     exchange: NaiveExchange, market: Market, order: NaiveOrder, price: int
-) -> Iterator[Refusal]:
+) -> Iterator[OrderRefusal]:
     """Yield that a price is no tick (rule M4) or outside the band (rule M5)."""
     terms = market.terms
     if price % terms["tick"]:
-        yield Refusal("M4", reason=INVALID_INCREMENT)
+        yield OrderRefusal("M4", reason=INVALID_INCREMENT)
     if not terms["price_low"] <= price <= terms["price_high"]:
         by = exchange.assumed("price_band.reject_reason")
         bounds = by == "PRICE_OUT_OF_BOUNDS" or (by == "by_plane" and order.channel == RETAIL)
-        yield Refusal("M5", reason=PRICE_OUT_OF_BOUNDS if bounds else EXCHANGE_OPTION)
+        yield OrderRefusal("M5", reason=PRICE_OUT_OF_BOUNDS if bounds else EXCHANGE_OPTION)
 
 
-def crossed_stop(order: NaiveOrder) -> Iterator[Refusal]:
+def crossed_stop(order: NaiveOrder) -> Iterator[OrderRefusal]:
     """Yield that a stop price is on the wrong side of its limit (rule M12)."""
     if order.type == STOP_LIMIT and order.sign * (order.stop_price - order.price) < 0:
-        yield Refusal("M12")
+        yield OrderRefusal("M12")
 
 
-def sized(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> Iterator[Refusal]:
+def sized(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> Iterator[OrderRefusal]:
     """Size an order by the book, and yield what is wrong with that (rules M4, M5, M10, M24)."""
     market_type = order.type == MARKET_TO_LIMIT
     if market_type and exchange.assumed("risk.require_reference_price"):
         if market.reference is None and not market.settlement:
-            yield Refusal("M11", reason=EXCHANGE_OPTION)
+            yield OrderRefusal("M11", reason=EXCHANGE_OPTION)
     if order.cash_qty:
         order.qty, swept = bought(market, order)
         order.price = swept if market_type else order.price
         if order.price and not order.qty:
-            yield Refusal("M24", reason=INCORRECT_QUANTITY)
+            yield OrderRefusal("M24", reason=INCORRECT_QUANTITY)
     order.leaves_qty = order.qty
     if market_type and not order.cash_qty:
         order.price = sweep(market, order)
     if market_type and not order.price:
-        yield Refusal("M10", reason=NO_LIQUIDITY)
+        yield OrderRefusal("M10", reason=NO_LIQUIDITY)
     yield from lot_refusals(exchange, market, order.qty)
     if order.min_qty > order.qty:
-        yield Refusal("M19", reason=INCORRECT_QUANTITY)
+        yield OrderRefusal("M19", reason=INCORRECT_QUANTITY)
     if not order.ignore_price_checks:
         yield from size_refusals(market, order.qty, order.price or order.stop_price)
 
 
-def lot_refusals(exchange: NaiveExchange, market: Market, qty: int) -> Iterator[Refusal]:
+def lot_refusals(exchange: NaiveExchange, market: Market, qty: int) -> Iterator[OrderRefusal]:
     """Yield that a quantity is below the minimum, or no multiple of it (rule M4)."""
     least = market.terms["min_qty"]
     if qty < least or (exchange.assumed("lot.step_is_min_qty") and qty % least):
-        yield Refusal("M4", reason=INCORRECT_QUANTITY)
+        yield OrderRefusal("M4", reason=INCORRECT_QUANTITY)
 
 
-def size_refusals(market: Market, qty: int, price: int) -> Iterator[Refusal]:
+def size_refusals(market: Market, qty: int, price: int) -> Iterator[OrderRefusal]:
     """Yield that a quantity or its notional is outside the limits of the market (rule M5)."""
     for name, amount in (("size", qty), ("notional", qty * price)):
         low, high = market.terms[f"{name}_low"], market.terms[f"{name}_high"]
         if (low is not None and amount < low) or (high is not None and amount > high):
-            yield Refusal("M5", reason=EXCHANGE_OPTION)
+            yield OrderRefusal("M5", reason=EXCHANGE_OPTION)
 
 
 def bought(market: Market, order: NaiveOrder) -> tuple[int, int]:
@@ -298,17 +298,17 @@ def _cost(market: Market, order: NaiveOrder, price: int) -> int:
     return price if order.side == BUY else market.price_scale - price
 
 
-def unfunded(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> Iterator[Refusal]:
+def unfunded(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> Iterator[OrderRefusal]:
     """Yield that the account cannot pay for the order with its others (rules P3, P4)."""
     lacking = shortage(exchange, market, order)
     if lacking or order.qty >= QTY_MAX:
-        yield Refusal("P4")
+        yield OrderRefusal("P4")
 
 
-def meets(market: Market, order: NaiveOrder) -> Iterator[Refusal]:
+def meets(market: Market, order: NaiveOrder) -> Iterator[OrderRefusal]:
     """Yield that an order would trade with its own, or at all if it must not (M20, M27, M30)."""
     others = reached(market, order)
     if order.rejects_own and any(conflict(order, other) for other in others):
-        yield Refusal("M30" if order.channel == RETAIL else "M27")
+        yield OrderRefusal("M30" if order.channel == RETAIL else "M27")
     if order.post_only and within(market, order):
-        yield Refusal("M20")
+        yield OrderRefusal("M20")

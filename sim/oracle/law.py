@@ -10,7 +10,7 @@ After a disagreement the law takes over what the run shows, so that one mistake 
 
 from __future__ import annotations
 
-from sim.oracle import access, lifecycle, matching, orders, reads, settlement, streams, verification
+from sim.oracle import access, lifecycle, matching, orders, reads, settlement, verification
 from sim.oracle.exchange import Expected, NaiveExchange
 from sim.oracle.hearing import Hearing
 from sim.oracle.state import (
@@ -45,7 +45,6 @@ class Law:
             self._lifecycle,
             self._settlement,
             reads.ReadRules(hearing),
-            streams.StreamRules(hearing),
             verification.VerificationRules(hearing),
         )
 

@@ -398,6 +398,9 @@ class LifecycleRules:
         for symbol in sorted(checked):
             market = exchange.market(symbol)
             right, rule = self.owed(market, now)
+            dates = (market.terms["expiration"], market.terms["termination"])
+            if rule == "L8" and not any(exchange.beginning.now < date <= now for date in dates):
+                continue  # the run began with its state
             if market.state != right and market.due != now:
                 self._disagree(rule, market, right, market.state)
                 market.state = right

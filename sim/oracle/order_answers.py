@@ -22,14 +22,14 @@ def order_ids(answer: Document) -> list[str]:
     return [each for each in ids if each]
 
 
-def execution_problems(shown: list[Document], events: list[Document]) -> Iterator[str]:
+def execution_problems(reported: list[Document], events: list[Document]) -> Iterator[str]:
     """Yield where the executions of a synchronous answer differ from the reports (rule M41)."""
     reports = {
         event["execution"]["id"]: event["execution"]
         for event in events
         if event["event"] == "Executed"
     }
-    for execution in shown:
+    for execution in reported:
         report = reports.get(execution["id"])
         if report is None:
             yield f"execution {execution['id']}, which no report has"

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from msgspec import json
 
-from sim.oracle.changes import Change
+from sim.oracle.changes import OrderChange
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.hearing import Hearing
 from sim.oracle.order_requests import (
-    Caller,
-    Refusal,
-    Request,
+    OrderCaller,
+    OrderRefusal,
+    OrderRequest,
     change_problem,
     change_terms,
     closing_request,
@@ -74,13 +74,16 @@ class OrderCalls:
             user["name"]: user["account"] for firm in beginning.firms for user in firm["users"]
         }
         self._keys = {
-            row["key_id"]: Caller(row["participant"], row["account"]) for row in beginning.api_keys
+            row["key_id"]: OrderCaller(row["participant"], row["account"])
+            for row in beginning.api_keys
         }
         self._seq = -1
-        self.refusal: Refusal | None = None  # of what the input asked for, as an event showed it
+        self.refusal: OrderRefusal | None = (
+            None  # of what the input asked for, as an event showed it
+        )
         self.entered: list[str] = []  # orders that the input brought, in order
-        self._requests: list[Request] = []
-        self._changes: list[Change] = []
+        self._requests: list[OrderRequest] = []
+        self._changes: list[OrderChange] = []
 
     def learn(self, observed: ObservedInput) -> None:
         """Note the participants that verification opened accounts for."""
@@ -88,20 +91,20 @@ class OrderCalls:
             if event["event"] == "KycDecided" and event["participant"]:
                 self._accounts[event["participant"]] = event["account"]
 
-    def caller(self, observed: ObservedInput) -> Caller:
+    def caller(self, observed: ObservedInput) -> OrderCaller:
         """Return who calls: the participant of the header, or that of the API key."""
         key = observed.input.get("credential", {}).get("key", "")
         participant = observed.input.get("participant") or ""
         if participant in self._accounts:
-            return Caller(participant, self._accounts[participant])
-        return self._keys.get(key, Caller())
+            return OrderCaller(participant, self._accounts[participant])
+        return self._keys.get(key, OrderCaller())
 
-    def requests(self, observed: ObservedInput) -> list[Request]:
+    def requests(self, observed: ObservedInput) -> list[OrderRequest]:
         """Return the orders that an input asks for, without those that were judged."""
         self._turn(observed)
         return self._requests
 
-    def changes(self, observed: ObservedInput) -> list[Change]:
+    def changes(self, observed: ObservedInput) -> list[OrderChange]:
         """Return the cancels and changes that an input asks for, without those judged."""
         self._turn(observed)
         return self._changes
@@ -134,7 +137,7 @@ class OrderCalls:
         if operation == CANCEL_ALL:
             self._changes = self._all(caller.account, message["slugs"])
         elif name in LISTS and operation != CROSS and not 1 <= len(bodies) <= 20:
-            self._changes = [Change(caller.account, problem=invalid("M38"))]
+            self._changes = [OrderChange(caller.account, problem=invalid("M38"))]
         elif operation in CHANGES:
             self._changes = [self._change(operation, body, caller) for body in bodies]
         elif operation in ORDERS and any(body.get("session_id") for body in bodies):
@@ -146,7 +149,7 @@ class OrderCalls:
         elif operation in ORDERS:
             self._requests = [self._retail(body, caller) for body in bodies]
 
-    def _vendor(self, observed: ObservedInput, message: Document) -> Request:
+    def _vendor(self, observed: ObservedInput, message: Document) -> OrderRequest:
         """Return a partner's order, of the participant of its account (rule M25)."""
         firm = observed.out.get("caller", "")
         owned = {
@@ -158,7 +161,7 @@ class OrderCalls:
         request = exchange_request(message["order"], owned.get(account, ""), account)
         request.problem = vendor_problem(message)
         if account not in owned and not request.problem:
-            request.problem = Refusal("M25", "unknown", others=("P25", "R8", "M2"))
+            request.problem = OrderRefusal("M25", "unknown", others=("P25", "R8", "M2"))
         return request
 
     def _as_cross(self, priority: int) -> None:
@@ -170,18 +173,20 @@ class OrderCalls:
         if priority:
             self._requests.sort(key=lambda request: request.order.side != priority)
 
-    def _retail(self, body: Document, caller: Caller) -> Request:
+    def _retail(self, body: Document, caller: OrderCaller) -> OrderRequest:
         market = self._exchange.listed(body["market_slug"])
         close = "intent" not in body
         make = closing_request if close else retail_request
         return make(self._exchange, body, market, caller)
 
-    def _all(self, account: str, symbols: list[str]) -> list[Change]:
+    def _all(self, account: str, symbols: list[str]) -> list[OrderChange]:
         """Return the cancels of the open orders of an account, the oldest first."""
         orders = [*self._exchange.open_orders(account), *self._exchange.received.values()]
         orders = [order for order in orders if order.account == account]
         orders = [order for order in orders if not symbols or order.symbol in symbols]
-        return [Change(account, order.id) for order in sorted(orders, key=lambda each: each.seq)]
+        return [
+            OrderChange(account, order.id) for order in sorted(orders, key=lambda each: each.seq)
+        ]
 
     def _canceled_by_operator(self, arguments: Document) -> None:
         alias = arguments.get("as") or arguments.get("account") or "maker"
@@ -190,11 +195,11 @@ class OrderCalls:
             if alias in (participant, account, participant.rpartition("/")[2]):
                 self._changes = self._all(account, symbols)
                 if not arguments.get("all"):
-                    self._changes = [Change(account, clord_id=arguments.get("order", ""))]
+                    self._changes = [OrderChange(account, clord_id=arguments.get("order", ""))]
 
-    def _change(self, operation: str, body: Document, caller: Caller) -> Change:
+    def _change(self, operation: str, body: Document, caller: OrderCaller) -> OrderChange:
         """Return what a message asks to change."""
-        change = Change(caller.account, body["order_id"], body.get("clord_id", ""))
+        change = OrderChange(caller.account, body["order_id"], body.get("clord_id", ""))
         if operation.startswith(RETAIL_ORDERS):
             change.symbol = body["market_slug"]
             market = self._exchange.listed(change.symbol)

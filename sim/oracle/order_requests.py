@@ -40,14 +40,14 @@ INTENT_SIDES = (BUY, SELL, SELL, BUY)
 INTENT_OF_PAIR = {(1, 1): 0, (1, 2): 1, (2, 1): 2, (2, 2): 3}
 
 
-class Caller(NamedTuple):
+class OrderCaller(NamedTuple):
     """For whom a call asks: a participant and its account; both "" if the law cannot tell."""
 
     participant: str = ""
     account: str = ""
 
 
-class Refusal(NamedTuple):
+class OrderRefusal(NamedTuple):
     """Why an order is refused. `rule` may also be one of `others`, which state the same thing.
 
     | kind | HTTP status, gRPC code (§7.1) |
@@ -82,20 +82,20 @@ ANSWERS = {
 }
 
 
-def invalid(rule: str) -> Refusal:
+def invalid(rule: str) -> OrderRefusal:
     """Return the refusal of a request that is malformed, or contradicts itself (§7.1)."""
-    return Refusal(rule, "invalid", others=("M2", "S7.1-1", "S2.8-2"))
+    return OrderRefusal(rule, "invalid", others=("M2", "S7.1-1", "S2.8-2"))
 
 
 @dataclass(slots=True)
-class Request:
+class OrderRequest:
     """An order that somebody asked for, and what is wrong with the request itself, if anything.
 
     `cut` is that a retail price or quantity is nothing after it was cut to the market's steps.
     """
 
     order: NaiveOrder
-    problem: Refusal | None = None
+    problem: OrderRefusal | None = None
     cut: bool = False
     synchronous: bool = False
     extra: Document = field(default_factory=dict)  # other fields that its reports have
@@ -120,7 +120,7 @@ _SAME = (
 _EXTRA = ("client_account_id", "client_participant_id", "order_capacity", "manual_indicator")
 
 
-def exchange_request(message: Document, participant: str, account: str) -> Request:
+def exchange_request(message: Document, participant: str, account: str) -> OrderRequest:
     """Return what a message InsertOrderRequest asks for (rule M14: no time in force is DAY)."""
     terms = {name: message[name] for name in _SAME if name in message}
     terms |= {name: message[key] for key, name in _NAMES.items() if key in message}
@@ -129,7 +129,7 @@ def exchange_request(message: Document, participant: str, account: str) -> Reque
     order.tif = order.tif or DAY
     order.leaves_qty = order.qty
     message = {**message, "manual_indicator": message.get("manual_order_indicator", 0)}
-    return Request(order, extra={name: message.get(name) or 0 for name in _EXTRA})
+    return OrderRequest(order, extra={name: message.get(name) or 0 for name in _EXTRA})
 
 
 _VENDOR_NEEDS = (
@@ -138,7 +138,7 @@ _VENDOR_NEEDS = (
 )
 
 
-def vendor_problem(message: Document) -> Refusal | None:
+def vendor_problem(message: Document) -> OrderRefusal | None:
     """Return what is wrong with a partner's order, if anything (rule M25)."""
     order, fee = message["order"] or {}, message["vendor_fee"]
     populated = {name for name, value in order.items() if value}
@@ -146,13 +146,13 @@ def vendor_problem(message: Document) -> Refusal | None:
     terms = order.get("type") == LIMIT and order.get("time_in_force") == FOK
     identifier = fullmatch(r"[!-~]{1,64}", order.get("clord_id", ""))
     if populated - quantities != set(_VENDOR_NEEDS) or len(quantities) != 1 or not terms:
-        return Refusal("M25", "invalid", others=("M2", "P25"))
+        return OrderRefusal("M25", "invalid", others=("M2", "P25"))
     if not identifier or not message["idempotency_key"] or not fee or order["price"] < 0:
-        return Refusal("M25", "invalid", others=("M2", "P25"))
+        return OrderRefusal("M25", "invalid", others=("M2", "P25"))
     return None
 
 
-def shape(order: NaiveOrder, price_scale: int) -> Iterator[Refusal]:
+def shape(order: NaiveOrder, price_scale: int) -> Iterator[OrderRefusal]:
     """Yield what is missing or out of range, whatever the market is (rules M2, T3)."""
     for name in ("side", "type", "symbol", "account"):
         if not getattr(order, name):
@@ -171,13 +171,13 @@ def shape(order: NaiveOrder, price_scale: int) -> Iterator[Refusal]:
 
 
 def retail_request(
-    exchange: NaiveExchange, message: Document, market: Market | None, caller: Caller
-) -> Request:
+    exchange: NaiveExchange, message: Document, market: Market | None, caller: OrderCaller
+) -> OrderRequest:
     """Return what a message CreateOrderRequest asks for (§2.8, rules M13, M24, M30)."""
     market_type = message.get("type") == 1
     order = _retail_order(message, caller)
     order.type = MARKET_TO_LIMIT if market_type else LIMIT
-    request = Request(order, synchronous=message.get("synchronous_execution", False))
+    request = OrderRequest(order, synchronous=message.get("synchronous_execution", False))
     request.problem = next(_retail_problems(message, market, exchange.now), None)
     if market is None or request.problem:
         return request
@@ -207,20 +207,20 @@ def retail_request(
 
 
 def closing_request(
-    exchange: NaiveExchange, message: Document, market: Market | None, caller: Caller
-) -> Request:
+    exchange: NaiveExchange, message: Document, market: Market | None, caller: OrderCaller
+) -> OrderRequest:
     """Return the market order that closes a position: the other side, its quantity."""
     order = _retail_order(message, caller)
     order.type, order.tif = MARKET_TO_LIMIT, IOC
-    request = Request(order, synchronous=message["synchronous_execution"])
+    request = OrderRequest(order, synchronous=message["synchronous_execution"])
     if market is None:
-        request.problem = Refusal("M2", "unknown") if order.symbol else invalid("M2")
+        request.problem = OrderRefusal("M2", "unknown") if order.symbol else invalid("M2")
         return request
     net = exchange.position(order.account, order.symbol).net
     order.side, order.qty, order.leaves_qty = SELL if net > 0 else BUY, abs(net), abs(net)
     order.price = slippage_limit(message.get("slippage_tolerance"), market, order)
     if not net:
-        request.problem = Refusal("S7.1-4", "unknown")
+        request.problem = OrderRefusal("S7.1-4", "unknown")
     request.extra = {"intent": 2 if net > 0 else 4, "manual_indicator": _indicator(message)}
     return request
 
@@ -231,21 +231,23 @@ def _indicator(message: Document) -> int:
     return 0 if indicator is None else int(indicator) + 1
 
 
-def _retail_order(message: Document, caller: Caller) -> NaiveOrder:
+def _retail_order(message: Document, caller: OrderCaller) -> NaiveOrder:
     """Return the order of a retail key, which never trades with its own account (rule M30)."""
     order = NaiveOrder("", message["market_slug"], caller.account, caller.participant)
     order.channel, order.smp_id, order.smp = RETAIL, order.account, 1
     return order
 
 
-def _retail_problems(message: Document, market: Market | None, now: Instant) -> Iterator[Refusal]:
+def _retail_problems(
+    message: Document, market: Market | None, now: Instant
+) -> Iterator[OrderRefusal]:
     """Yield what is wrong with a retail request, in the order of the checks (rule M2)."""
     market_type, limit = message.get("type") == 1, not message.get("type")
     cash, quantity = message.get("cash_order_qty"), message.get("quantity")
     if message["max_block_time"] < 0 or not message["market_slug"]:
         yield invalid("M2")
     if market is None:
-        yield Refusal("M2", "unknown")
+        yield OrderRefusal("M2", "unknown")
         return
     if not market_type and not limit:
         yield invalid("M2")
@@ -281,12 +283,12 @@ def _retail_problems(message: Document, market: Market | None, now: Instant) -> 
         yield invalid("M18")
 
 
-def change_problem(message: Document, market: Market | None) -> Refusal | None:
+def change_problem(message: Document, market: Market | None) -> OrderRefusal | None:
     """Return what is wrong with a retail request to cancel or change an order, if anything."""
     if not message["order_id"] or not message["market_slug"]:
         return invalid("M34")
     if market is None:
-        return Refusal("M2", "unknown")
+        return OrderRefusal("M2", "unknown")
     price, quantity = message.get("price"), message.get("quantity")
     if (price and _amount_problem(price)) or (quantity or 0) < 0:
         return invalid("M31")
@@ -334,7 +336,7 @@ def slippage_limit(tolerance: Document | None, market: Market, order: NaiveOrder
     current = floor(_dollars(tolerance["current_price"]) * market.price_scale)
     room = tolerance["ticks"] * tick or current * tolerance["bips"] // 10_000
     price = Fraction(current + order.sign * room, tick)
-    limit = (floor(price) if order.side == BUY else ceil(price)) * tick
+    limit: int = (floor(price) if order.side == BUY else ceil(price)) * tick
     low, high = int(market.terms["price_low"]), int(market.terms["price_high"])
     return min(max(limit, low), high)
 

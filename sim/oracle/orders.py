@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 from sim.oracle import matching
-from sim.oracle.changes import Change, after, change_refusal, order_of
-from sim.oracle.engine_queue import EngineQueue
+from sim.oracle.changes import OrderChange, after, change_refusal, order_of
+from sim.oracle.engine_queue import WaitingRequests
 from sim.oracle.entry import cross_refusal, entry_refusal, reception_refusal
 from sim.oracle.hearing import Hearing
 from sim.oracle.order_answers import execution_problems, order_ids
 from sim.oracle.order_calls import CROSS, PREVIEWS, VENDOR, OrderCalls
-from sim.oracle.order_requests import Refusal, Request
+from sim.oracle.order_requests import OrderRefusal, OrderRequest
 from sim.oracle.state import RETAIL, SCRIPT, Document, NaiveOrder
 from sim.read.observed import ObservedInput
 
@@ -26,7 +26,7 @@ TERMS = (
     *("strict_limit", "best_limit", "immediately_executable_limit", "ignore_price_checks"),
     *("smp_id", "smp", "channel", "session_id"),
 )
-LATE = Refusal("M37")
+LATE = OrderRefusal("M37")
 
 
 class OrderRules:
@@ -36,7 +36,7 @@ class OrderRules:
         self._hearing = hearing
         self._exchange = hearing.exchange
         self._calls = OrderCalls(hearing)
-        self._queue = EngineQueue(hearing)
+        self._queue = WaitingRequests(hearing)
         self._results: dict[tuple[str, str], tuple[Document, str | None]] = {}  # by key (M25)
         self._sides: list[NaiveOrder] = []  # of a cross whose second side is still to come
 
@@ -82,7 +82,7 @@ class OrderRules:
             for problem in execution_problems(answer.get("executions") or [], observed.events):
                 self._hearing.disagree("M41", problem, "", f"an answer shows {problem}")
 
-    def _silent(self, refusal: Refusal | None, subject: str) -> None:
+    def _silent(self, refusal: OrderRefusal | None, subject: str) -> None:
         """Judge an accepted request without a report: only what is refused may have none."""
         if refusal is None:
             sentence = f"the request for {subject} was accepted, and nothing happened"
@@ -95,7 +95,7 @@ class OrderRules:
         observed = self._hearing.observed
         requests, changes = self._calls.requests(observed), self._calls.changes(observed)
         asked = requests.pop(0) if requests else changes.pop(0) if changes else None
-        if isinstance(asked, Request):
+        if isinstance(asked, OrderRequest):
             order = replace(asked.order, id=event["subject"].removeprefix("order/"))
             self._calls.entered.append(order.id)
             self._entry(reception_refusal(self._exchange, asked), f"order {order.id}")
@@ -139,7 +139,7 @@ class OrderRules:
             sentence = f"order {order.id} was rejected by a report, not by the answer"
             self._hearing.disagree("M7", "an error", "a report", sentence)
 
-    def _entry(self, refusal: Refusal | None, subject: str) -> bool:
+    def _entry(self, refusal: OrderRefusal | None, subject: str) -> bool:
         """Return whether what was accepted had to be; disagree if not."""
         if refusal is None:
             return True
@@ -148,7 +148,7 @@ class OrderRules:
         return False
 
     def _reason(
-        self, refusal: Refusal | None, rule: str, reason: int | None, text: str, subject: str
+        self, refusal: OrderRefusal | None, rule: str, reason: int | None, text: str, subject: str
     ) -> None:
         """Compare why something was refused with why it had to be (rules M2, M7)."""
         if refusal is None:
@@ -164,7 +164,7 @@ class OrderRules:
             sentence = f"{subject} was refused with {text}, not {refusal.text}"
             self._hearing.disagree(rule, refusal.text, text, sentence)
 
-    def _compare(self, request: Request, order: NaiveOrder) -> None:
+    def _compare(self, request: OrderRequest, order: NaiveOrder) -> None:
         """Compare the terms of a first report with those that were asked for."""
         asked: dict[str, Any] = {name: getattr(request.order, name) for name in TERMS}
         self._same(asked | request.extra, order, "entered")
@@ -172,20 +172,20 @@ class OrderRules:
     def _same(self, asked: dict[str, Any], order: NaiveOrder, verb: str) -> None:
         row = self._hearing.event["execution"]["order"]
         for name, value in asked.items():
-            shown = getattr(order, name, row.get(name, 0))
-            if (shown or None) != (value or None):
-                sentence = f"order {order.id} {verb} with {name} {shown}, not {value}"
-                self._hearing.disagree("M2", f"{name} {value}", f"{name} {shown}", sentence)
+            reported = getattr(order, name, row.get(name, 0))
+            if (reported or None) != (value or None):
+                sentence = f"order {order.id} {verb} with {name} {reported}, not {value}"
+                self._hearing.disagree("M2", f"{name} {value}", f"{name} {reported}", sentence)
                 return
 
-    def _next(self, order: NaiveOrder) -> tuple[Request, bool]:
+    def _next(self, order: NaiveOrder) -> tuple[OrderRequest, bool]:
         """Return the request of an order, and whether it waited too long (rule M37).
 
         A scripted participant's request cannot be seen: it is what the report shows.
         """
         self._exchange.received.pop(order.id, None)
-        waiting = self._queue.take(order.id, Request)
-        if waiting is not None and isinstance(waiting.asked, Request):
+        waiting = self._queue.take(order.id, OrderRequest)
+        if waiting is not None and isinstance(waiting.asked, OrderRequest):
             return waiting.asked, waiting.stale and order.channel == RETAIL
         requests = self._calls.requests(self._hearing.observed)
         if requests:
@@ -194,7 +194,7 @@ class OrderRules:
         asked = replace(order, queue=1 << 62)
         if asked.cash_qty:
             asked.qty = 0
-        return Request(asked), False
+        return OrderRequest(asked), False
 
     # ---- changes
 
@@ -245,10 +245,10 @@ class OrderRules:
             sentence = f"{subject} has is_replace {event['is_replace']}"
             self._hearing.disagree("M33", "", f"{event['is_replace']}", sentence)
 
-    def _change(self, order_id: str) -> tuple[Change | None, bool]:
+    def _change(self, order_id: str) -> tuple[OrderChange | None, bool]:
         """Return the request to change an order, and whether it waited too long (rule M37)."""
-        waiting = self._queue.take(order_id, Change)
-        if waiting is not None and isinstance(waiting.asked, Change):
+        waiting = self._queue.take(order_id, OrderChange)
+        if waiting is not None and isinstance(waiting.asked, OrderChange):
             order = order_of(self._exchange, waiting.asked)
             return waiting.asked, waiting.stale and order is not None and order.channel == RETAIL
         changes = self._calls.changes(self._hearing.observed)
@@ -282,7 +282,7 @@ class OrderRules:
             sentence = f"{observed.operation} answered an error, and no report rejects the order"
             self._hearing.disagree("M7", "a report", "an error", sentence)
 
-    def _call_refusal(self, observed: ObservedInput) -> Refusal | None:
+    def _call_refusal(self, observed: ObservedInput) -> OrderRefusal | None:
         """Return why a call is refused that enters nothing; None if it is not."""
         requests = self._calls.requests(observed)
         if observed.operation == CROSS:
@@ -293,7 +293,7 @@ class OrderRules:
         refusals += [change_refusal(self._exchange, each) for each in self._calls.changes(observed)]
         return next(filter(None, refusals), None)
 
-    def _previewed(self, observed: ObservedInput, request: Request) -> None:
+    def _previewed(self, observed: ObservedInput, request: OrderRequest) -> None:
         """Judge a preview: the checks of an entry, and nothing enters (rules M2, M7)."""
         if observed.status != 200 or observed.code:
             if _own(observed.rule):
@@ -301,18 +301,18 @@ class OrderRules:
             return
         refusal = entry_refusal(self._exchange, request)
         answer = observed.answer or {}
-        shown = answer.get("previewOrder") or answer.get("order") or {}
-        rejected = shown.get("state") == "ORDER_STATE_REJECTED"
+        reported = answer.get("previewOrder") or answer.get("order") or {}
+        rejected = reported.get("state") == "ORDER_STATE_REJECTED"
         retail = request.order.channel == RETAIL
         if (refusal is not None) != rejected or (refusal and refusal.kind == "invalid"):
             rule = refusal and refusal.rule
-            sentence = f"a preview shows {shown.get('state')}, refused by {rule}"
+            sentence = f"a preview shows {reported.get('state')}, refused by {rule}"
             self._hearing.disagree("M2", f"{rule}", "a preview", sentence)
         elif refusal is None and not retail:
             for name, value in (("price", request.order.price), ("orderQty", request.order.qty)):
-                if int(shown.get(name) or 0) != value:
-                    sentence = f"a preview shows {name} {shown.get(name)}, not {value}"
-                    self._hearing.disagree("M2", f"{value}", f"{shown.get(name)}", sentence)
+                if int(reported.get(name) or 0) != value:
+                    sentence = f"a preview shows {name} {reported.get(name)}, not {value}"
+                    self._hearing.disagree("M2", f"{value}", f"{reported.get(name)}", sentence)
 
     def _repeated(self, observed: ObservedInput) -> bool:
         """Judge a partner's order whose key was used before: one key has one result (M25)."""

@@ -80,7 +80,8 @@ class SettlementRules:
             if not is_final(other):
                 decided = False
                 continue
-            value = Fraction((other.settlement or {})["price"], other.price_scale)
+            settled = other.settlement or {}
+            value = Fraction(settled["price"], other.price_scale)
             value = value if side == "yes" else 1 - value
             paid *= int(value == 1) if nothing_less else value
         return round(paid * market.price_scale) if decided or not paid else None
@@ -96,7 +97,7 @@ class SettlementRules:
         return True
 
     def _wish(self, symbol: str) -> Document | None:
-        """Return the arguments of an operator who settles an instrument; None if there is none."""
+        """Return the arguments with which an operator settles an instrument, or None."""
         input_ = self._hearing.observed.input
         if input_.get("action") != "instrument.settle" or input_.get("subject") != symbol:
             return None

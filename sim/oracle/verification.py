@@ -55,7 +55,7 @@ PREFILLS = {
 
 
 @dataclass
-class Case:
+class PersonCase:
     """A verification. `due` has the spans of time in which it may go on to a stage by itself."""
 
     stage: str
@@ -74,11 +74,11 @@ class VerificationRules:
         self._hearing = hearing
         self._exchange = hearing.exchange
         self._webhooks = WebhookRules(hearing)
-        self._cases: dict[str, Case] = {}
+        self._cases: dict[str, PersonCase] = {}
         self._prefills: dict[str, Document] = {}
         cases, prefills = hearing.exchange.beginning.people
         for key, row in cases["cases"].items():
-            case = self._cases[key] = Case(row["stage"], row["application"]["ssn"])
+            case = self._cases[key] = PersonCase(row["stage"], row["application"]["ssn"])
             case.view = row["decision"], row["status"], row["sub_status"]
             case.after_document = row["after_document"]
             case.participant, case.account = row["participant"], row["provisioned_account"]
@@ -126,7 +126,7 @@ class VerificationRules:
         """Take over what a call did whose answer an injected fault changed."""
         stage = _first_stage(observed)
         if stage:
-            case = self._cases[key] = Case("", str(observed.request.get("ssn")))
+            case = self._cases[key] = PersonCase("", str(observed.request.get("ssn")))
             case.after_document = self._outcome(observed.request)[1]
             case.due = [(stage, observed.now, observed.now)]
         self._prefills.pop(key, None)
@@ -149,11 +149,11 @@ class VerificationRules:
         if observed.code:
             return
         if case is None or case.stage == "resubmit":
-            case = self._cases[key] = Case("", ssn)
+            case = self._cases[key] = PersonCase("", ssn)
             first, case.after_document = self._outcome(request)
             self._begin(observed, key, case, first)
 
-    def _start_code(self, request: Document, key: str, case: Case | None, ssn: str) -> int:
+    def _start_code(self, request: Document, key: str, case: PersonCase | None, ssn: str) -> int:
         if not _is_valid(request, self._exchange.now):
             return 3
         if case is not None and case.stage in APPROVED:
@@ -186,7 +186,7 @@ class VerificationRules:
             return "review", stages[1]
         return stages
 
-    def _begin(self, observed: ObservedInput, key: str, case: Case, first: str) -> None:
+    def _begin(self, observed: ObservedInput, key: str, case: PersonCase, first: str) -> None:
         reported = _first_stage(observed)
         if reported != first:
             sentence = f"the verification of {key} begins as {reported or 'nothing'}"
@@ -195,7 +195,7 @@ class VerificationRules:
 
     # ---- how a case goes on
 
-    def _enter(self, case: Case, stage: str, at: Instant) -> None:
+    def _enter(self, case: PersonCase, stage: str, at: Instant) -> None:
         """Note the stage of a case, and what may come of it when (K3, K4)."""
         assumed = self._exchange.assumed
         case.stage, case.view, case.due = stage, STAGES[stage], []
@@ -240,9 +240,9 @@ class VerificationRules:
             sentence = f"{key} is decided as participant {case.participant!r}"
             self._hearing.disagree("K3", str(event["approved"]), case.participant, sentence)
 
-    def _shown(self, observed: ObservedInput, case: Case | None) -> None:
+    def _shown(self, observed: ObservedInput, case: PersonCase | None) -> None:
         """Judge what a start or a status answers (§3.5)."""
-        case = case or Case("", "")
+        case = case or PersonCase("", "")
         answer = observed.answer
         status = answer["status"]
         reported = tuple(status[name] for name in ("decision", "status", "subStatus"))
@@ -308,8 +308,10 @@ class VerificationRules:
         if code != "123456":
             return "otp_pending" if code == "000000" else "otp_rejected"
         person = prefill["phone"].lstrip("+"), prefill["date_of_birth"]
-        known = self._exchange.assumed("kyc.prefill_match")
-        if known == "always" or (known == "sandbox" and person == ("14155551212", "1985-03-30")):
+        registered = self._exchange.assumed("kyc.prefill_match")
+        if registered == "always" or (
+            registered == "sandbox" and person == ("14155551212", "1985-03-30")
+        ):
             return "prefill_complete"
         return "no_match"
 

@@ -31,7 +31,7 @@ class FirmWebhook:
 
 
 @dataclass
-class Notice:
+class OwedEvent:
     """An event on its way to a firm: the attempts so far, and when the next one may be made.
 
     `due` is None while an attempt is in flight and when it has ended. `decision` is empty if the
@@ -60,7 +60,7 @@ class WebhookRules:
             firm = self._firm(name)
             firm.breaker, firm.failures = row["state"], row["failures"]
             firm.openings, firm.until, firm.probe = row["openings"], row["until"], row["probe"]
-        self._notices: dict[str, Notice] = {}
+        self._notices: dict[str, OwedEvent] = {}
         self._tests: dict[str, tuple[str, int, str, str]] = {}  # by attempt
         self._attempts: dict[str, tuple[str, Instant]] = {}  # event and instant, by attempt
         self._orders = len(state["log"])
@@ -160,7 +160,7 @@ class WebhookRules:
         if firm.breaker == "half_open":
             firm.probe = facts["attempt"]
 
-    def _new_notice(self, observed: ObservedInput, event_id: str) -> Notice | None:
+    def _new_notice(self, observed: ObservedInput, event_id: str) -> OwedEvent | None:
         """Return the notice of a decision of this input that had none yet (K9)."""
         firm = next((name for name, row in self._firms.items() if row.notices), None)
         if firm is None:
@@ -171,7 +171,7 @@ class WebhookRules:
                 self._hearing.disagree("K9", "no event", event_id, sentence)
             return None
         decision = self._firms[firm].notices.pop(0)
-        notice = self._notices[event_id] = Notice(firm, decision, due=(decision["at"],) * 2)
+        notice = self._notices[event_id] = OwedEvent(firm, decision, due=(decision["at"],) * 2)
         return notice
 
     def _answered(self, observed: ObservedInput, attempt: str, event: Document) -> None:
@@ -197,7 +197,7 @@ class WebhookRules:
             after = answer.get("retry_after") if status in _RETRY_AFTER else None
             notice.due = (at + after,) * 2 if after is not None else self._backoff(notice, at)
 
-    def _backoff(self, notice: Notice, at: Instant) -> tuple[Instant, Instant]:
+    def _backoff(self, notice: OwedEvent, at: Instant) -> tuple[Instant, Instant]:
         """Return when the next attempt is due: doubled waits, plus or minus a fifth (K11)."""
         first = self._exchange.assumed("webhook.retry_first")
         wait = min(first << (notice.attempts - 1), self._exchange.assumed("webhook.retry_longest"))

@@ -242,7 +242,7 @@ def _json(body: bytes) -> Any:
 
 
 class Standing(Struct, frozen=True):
-    """The state of an instrument, whether an operator set it, when it closed, its settlement."""
+    """How an instrument stands: state, whether an operator set it, its close and settlement."""
 
     state: int
     pinned: bool
@@ -279,8 +279,9 @@ class InstrumentDocuments(Mapping[str, Document]):
         if instrument is None:
             raise KeyError(symbol)
         standing = self._standing.get(symbol) or self._standing_of(symbol)
-        document: Document = to_builtins(instrument) | to_builtins(standing)
-        return document
+        terms: Document = to_builtins(instrument)
+        changing: Document = to_builtins(standing)
+        return terms | changing
 
     def __iter__(self) -> Iterator[str]:
         """Yield the symbols of those that somebody has touched."""

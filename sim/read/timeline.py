@@ -170,9 +170,7 @@ def _readable(title: str) -> str:
 
 
 def _write_wrapped(text: str, first: str, mark: str, out: TextIO) -> None:
-    """Print a line, its mark in colour. Words that do not fit are on the next lines, in the same
-    column.
-    """
+    """Print a line, its mark in colour. What does not fit is on the next lines, in its column."""
     painted = mark, _COLOUR.get(mark, "")
     if _INDENT + len(text) <= width():
         put(f"{first}{text}".rstrip(), file=out, painted=painted)

@@ -53,8 +53,9 @@ class JournalFile(io.FileIO):
 
 
 def open_journal(path: Path) -> JournalFile:
-    """A new journal. An existing file moves aside. Raises BlockingIOError if another process writes
-    it.
+    """A new journal. An existing file moves aside.
+
+    Raises BlockingIOError if another process writes it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_file():

@@ -29,6 +29,8 @@ NO_DECISIONS = {
     "api/streams/retail_private.py": "reasons are enumerations of the wire",
     "core/trading/cancel_replace.py": "reasons are enumerations of the wire",
     "evidence/recording/har.py": "texts of bodies in a HAR file",
+    "oracle/order_requests.py": "messages are bodies of requests",
+    "oracle/orders.py": "compares the reason of a refusal with the number that its rule demands",
     "run/actors/operator/action.py": "a problem of a body that names its key already",
     "run/actors/script/expectations.py": "a scenario expects words of a reason, as its author asks",
     "search/shrink.py": "a shorter run must fail with the same words",
