@@ -20,4 +20,7 @@ DOUBTS = {
     " they ask.",
     "facts of a game": "The clock plays the games of the default world. No client sees a result"
     " before it decides a market.",
+    "rewards by score and volume": "Scores and volumes count what happened before the run was"
+    " followed.",
+    "a bank's decision": "An operator decides a transaction by an id that no event shows.",
 }
