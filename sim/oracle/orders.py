@@ -16,7 +16,7 @@ from sim.oracle.hearing import Hearing
 from sim.oracle.order_answers import execution_problems, order_ids
 from sim.oracle.order_calls import CROSS, PREVIEWS, VENDOR, OrderCalls
 from sim.oracle.order_requests import OrderRefusal, OrderRequest
-from sim.oracle.state import RETAIL, SCRIPT, Document, NaiveOrder
+from sim.oracle.state import MARKET_TO_LIMIT, RETAIL, SCRIPT, Document, NaiveOrder
 from sim.read.observed import ObservedInput
 
 # Terms of an order that its first report shows as they were asked for.
@@ -297,7 +297,10 @@ class OrderRules:
     def _previewed(self, observed: ObservedInput, request: OrderRequest) -> None:
         """Judge a preview: the checks of an entry, and nothing enters (rules M2, M7)."""
         if observed.status != 200 or observed.code:
-            if _own(observed.rule):
+            # A preview of a retail market order needs cash (`retail.preview_market`)
+            if _own(observed.rule) and not (
+                observed.rule == "S7.1-1" and request.order.type == MARKET_TO_LIMIT
+            ):
                 self._refused(observed)
             return
         refusal = entry_refusal(self._exchange, request)
