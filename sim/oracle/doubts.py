@@ -4,7 +4,7 @@ from __future__ import annotations
 
 DOUBTS = {
     "contents of a read": "The law judges whether a read is served, not yet what it answers; the"
-    " witness and the relations of the hunt do.",
+    " witness does.",
     "contents of frames": "The law judges the events of an input, not yet the frames that report"
     " them; the witness does.",
     "a limit whose counting began anew": "A limit was replaced, or the law began in its middle.",

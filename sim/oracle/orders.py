@@ -47,7 +47,10 @@ class OrderRules:
             sentence = f"the engine did not take the request about {each.order_id}"
             self._hearing.disagree("M36", f"taken at {each.due}", "nothing", sentence)
         requests, changes = self._calls.requests(observed), self._calls.changes(observed)
-        if observed.input.get("action") or self._calls.disturbed(observed):
+        if self._calls.disturbed(observed):
+            self._hearing.undecided("an injected fault")
+            return
+        if observed.input.get("action"):
             return
         if observed.operation == VENDOR and observed.message and self._repeated(observed):
             return

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from msgspec import Struct, json, to_builtins
 
 from sim.api.codecs.codecs import BadInput, dialect_at, json_decoder, json_encoder, protobuf_decoder
-from sim.api.pipeline.inputs import Close, Input, Outcome, Post, Reply, Resolve, RestCall, Send
+from sim.api.pipeline.inputs import Close, Input, Outcome, Post, Reply, RestCall
 from sim.contract.contract import Contract
 from sim.contract.messages import Message
 from sim.kernel.instants import Instant
@@ -34,7 +34,7 @@ class Beginning(Struct, frozen=True):
     | now | the first instant |
     | instruments | terms by symbol, with the `Standing` of each |
     | accounts | name, kind, balance, collateral_return |
-    | positions, orders | rows as in the journal; open orders in order of priority |
+    | positions, orders, trades | rows as in the journal; open orders in order of priority |
     | firms, api_keys | who may call, with users, scopes and limits |
     | fees | rows that a scenario adds to the published schedule |
     | windows | announced maintenance, with its lead |
@@ -178,30 +178,6 @@ class ObservedInput:
         """The number of the stream that the input opened; 0 if it opened none."""
         return self._outcome.stream
 
-    def frames(self, operations: Mapping[int, str]) -> Iterator[tuple[int, Document]]:
-        """Yield the frames that were sent, with the numbers of their streams.
-
-        `operations` has the operation of each open stream.
-        """
-        for effect in self._outcome.effects:
-            if isinstance(effect, Send) and effect.stream in operations:
-                operation = self._engine.contract.by_name(operations[effect.stream])
-                yield (
-                    effect.stream,
-                    _document(self._engine, operation.response, operation.content, effect.frame),
-                )
-
-    def frame_in(self, operation: str) -> Document:
-        """Return the frame that a client sent on a stream of an operation."""
-        called = self._engine.contract.by_name(operation)
-        message = getattr(self._input, "message", b"")
-        return _document(self._engine, called.request, called.content, message)
-
-    @property
-    def stream_operation(self) -> str:
-        """The operation of the stream that the input opened."""
-        return self._engine.hub.operations().get(self._outcome.stream, "")
-
     @property
     def posts(self) -> list[Document]:
         """Every attempt to deliver a webhook."""
@@ -211,15 +187,6 @@ class ObservedInput:
     def closed(self) -> list[Document]:
         """Every end of a stream that the exchange decided."""
         return [to_builtins(each) for each in self._outcome.effects if isinstance(each, Close)]
-
-    @property
-    def late(self) -> list[tuple[str, int, Any]]:
-        """Answers that earlier calls waited for: their names, statuses and bodies."""
-        return [
-            (each.pending_on, each.reply.status, _json(each.reply.body))
-            for each in self._outcome.effects
-            if isinstance(each, Resolve)
-        ]
 
 
 def _document(engine: Engine, kind: type[Message], content: str, message: bytes) -> Document:
