@@ -23,7 +23,7 @@ from sim.core.model.quantities import DOLLAR
 from sim.core.trading.engine_queue import ENGINE_TIMER
 from sim.kernel.instants import format_instant
 from sim.run.simulation import Simulation
-from sim.search.hunt.oracles import Trouble
+from sim.search.hunt.troubles import Trouble
 
 _SERVED = 300  # the first status that does not mean success
 _LIMITED = (429, 8)  # as HTTP status and gRPC code
@@ -66,7 +66,7 @@ class Twin:
         average = round(Fraction(paid, bought))
         if average != order.avg_px:
             text = f"fills of {order.id} average {average}, and its report says {order.avg_px}"
-            yield Trouble("twin", "average price", text)
+            yield Trouble("law", "average price", text)
 
     def _fee(self, execution: Execution) -> Iterator[Trouble]:
         """Check the fee of an order's first fill against the formula (rules P11, P12)."""
@@ -88,7 +88,7 @@ class Twin:
             text = (
                 f"the fee of {execution.id} is {float(charged)} cents, by formula {sorted(cents)}"
             )
-            yield Trouble("twin", "fee", text)
+            yield Trouble("law", "fee", text)
 
     def _name(self, execution: Execution) -> Iterator[Trouble]:
         """Check that a client order id belongs to one open order only (rule M6)."""
@@ -102,7 +102,7 @@ class Twin:
         ]
         if len(same) > 1:
             text = f"{order.clord_id} of {order.participant} names {' and '.join(same)}"
-            yield Trouble("twin", "client order id", text)
+            yield Trouble("law", "client order id", text)
 
     # ---- calls
 
@@ -125,7 +125,7 @@ class Twin:
         issued = self._simulation.exchange.credentials.token(credential.key)
         if issued is not None and now >= issued.expires:
             text = f"{entry.operation} accepted a token at {format_instant(now)} that ended at "
-            yield Trouble("twin", "ended token", text + format_instant(issued.expires))
+            yield Trouble("law", "ended token", text + format_instant(issued.expires))
 
     def _removed(self, reply: Reply, entry: LoggedCall) -> Iterator[Trouble]:
         """Check that an operation removed on a date is not served from that date on (§9)."""
@@ -135,7 +135,7 @@ class Twin:
         until = load_contract().by_name(entry.operation).until
         if until is not None and now >= until:
             text = f"{entry.operation} answers at {format_instant(now)}, removed on "
-            yield Trouble("twin", "removed operation", text + format_instant(until))
+            yield Trouble("law", "removed operation", text + format_instant(until))
 
     def _balance(self, call: RestCall, reply: Reply, entry: LoggedCall) -> Iterator[Trouble]:
         """Check that the balance of a retail account is the sum of its movements (rule P17)."""
@@ -150,7 +150,7 @@ class Twin:
             balance = Fraction(str(row["currentBalance"]))
             if rows and abs(balance - Fraction(total, DOLLAR)) >= Fraction(1, 100):
                 text = f"{key.account} shows {balance}, its movements sum to {total / DOLLAR}"
-                yield Trouble("twin", "retail balance", text)
+                yield Trouble("law", "retail balance", text)
 
     def _canceled(self, call: RestCall, reply: Reply, entry: LoggedCall) -> Iterator[Trouble]:
         """Check that an order whose cancel is acknowledged no longer works, unless queued (M34)."""
@@ -163,7 +163,7 @@ class Twin:
         timers = self._simulation.exchange.ctx.timers.pending()
         if not any(timer.kind == ENGINE_TIMER for timer in timers):
             text = f"the cancel of {order.id} was answered {reply.status}, but it is open"
-            yield Trouble("twin", "cancel", text)
+            yield Trouble("law", "cancel", text)
 
     def _limited(self) -> Iterator[Trouble]:
         """Check that a call refused by a limit costs nothing (rule R3).
@@ -180,7 +180,7 @@ class Twin:
         for name, count in used.items():
             if count > usage.get(name, count):
                 text = f"a refused call at {format_instant(now)} counts against {name[0]}: "
-                yield Trouble("twin", "refused call", f"{text}{usage[name]}, then {count}")
+                yield Trouble("law", "refused call", f"{text}{usage[name]}, then {count}")
 
 
 def _succeeded(call: RestCall | RpcCall, reply: Reply) -> bool:
