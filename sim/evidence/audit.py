@@ -57,6 +57,10 @@ class Audit:
             self.new.append(failed)
             self.after_jump()
 
+    def end(self) -> None:
+        """Follow the simulation no longer."""
+        self._simulation.engine.observers.remove(self)
+
     def take(self) -> list[Disagreement]:
         """Return what the law disagrees with since the last time."""
         new, self.new = self.new, []
