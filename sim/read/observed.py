@@ -125,7 +125,7 @@ class ObservedInput:
             name: values[0] if len(values) == 1 else values for name, values in query.items()
         }
         match = self._engine.pipeline.routers[call.plane].match(call.verb, call.path)
-        request |= getattr(match, "params", {})
+        request |= getattr(match, "path_params", {})
         body = _json(call.body.encode()) if call.body and not call.form else None
         if call.form:
             request |= dict(parse_qsl(call.body))
