@@ -113,6 +113,8 @@ class Law:
             self.exchange.account(event["account"]).cash = event["after"]
         elif event["event"] == "StateChanged":
             self.exchange.market(event["symbol"]).state = event["state"]
+        elif event["event"] == "MaintenanceChanged":
+            self.exchange.maintenance = event["active"]
 
     def _adopt_order(self, row: Document) -> None:
         order, reported = self.exchange.orders.get(row["id"]), order_from(row)
@@ -131,14 +133,10 @@ class Law:
         row, report = execution["order"], execution["type"]
         order = self.exchange.orders.get(row["id"])
         if report == NEW and (order is None or order.state == PENDING_NEW):
-            self._orders.entered(order_from(row))
-            if row.get("cross_id") or row.get("quote_id"):
-                self._hearing.undecided("trades outside the book")
-                self.exchange.admit(order_from(row))
-            else:
-                matching.enter(self.exchange, order_from(row))
+            self._entered(row)
         elif report == REJECTED:
             self._orders.rejected(order_from(row), event)
+            self.exchange.orders[row["id"]] = order_from(row)
         elif order is None:
             self._unexpected(event)
         elif report == CANCELED:
@@ -152,6 +150,17 @@ class Law:
             matching.replace(self.exchange, order, order_from(row))
         elif not self._auction(event):
             self._unexpected(event)
+
+    def _entered(self, row: Document) -> None:
+        if row.get("host_cross_id"):
+            self._orders.crossed(order_from(row))
+            return
+        self._orders.entered(order_from(row))
+        if row.get("quote_id"):
+            self._hearing.undecided("trades outside the book")
+            self.exchange.admit(order_from(row))
+        else:
+            matching.enter(self.exchange, order_from(row))
 
     def _auction(self, event: Document) -> bool:
         """Return whether a fill begins an auction, and expect the rest of that."""
@@ -185,6 +194,8 @@ class Law:
                 self._settlement.settled(event)
             case "StateChanged":
                 self._lifecycle.changed(event)
+            case "RuleApplied" if event["rule"] == "M36":
+                self._orders.delayed(event)
             case "CancelRejected":
                 self._orders.change_refused(event)
 

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 
 from msgspec import Struct, json, to_builtins
 
-from sim.api.codecs.codecs import dialect_at, json_encoder, protobuf_decoder
+from sim.api.codecs.codecs import BadInput, dialect_at, json_decoder, json_encoder, protobuf_decoder
 from sim.api.pipeline.inputs import Close, Input, Outcome, Post, Reply, Resolve, RestCall, Send
 from sim.contract.messages import Message
 from sim.kernel.instants import Instant
@@ -36,7 +36,7 @@ class Beginning(Struct, frozen=True):
     | positions, orders | rows as in the journal; open orders in order of priority |
     | firms, api_keys | who may call, with users, scopes and limits |
     | fees | rows that a scenario adds to the published schedule |
-    | windows | announced maintenance |
+    | windows, maintenance | announced maintenance; whether it is going on |
     | assumed | the value of an assumption by its name, as it is at the moment of the question |
     | active | whether a quirk is active, by its name, at the moment of the question |
     """
@@ -51,6 +51,7 @@ class Beginning(Struct, frozen=True):
     api_keys: list[Document]
     fees: list[Document]
     windows: list[Document]
+    maintenance: bool
     assumed: Callable[[str], Any]
     active: Callable[[str], bool]
 
@@ -61,7 +62,6 @@ class ObservedInput:
     | Attribute | Meaning |
     |---|---|
     | seq, at, now | its number; the instants before and after it |
-    | epoch | the number of jumps in time before it |
     | input, out | its line in the journal: the input, and the outcome without long bodies |
     | operation | name of the operation that was called; "" if none was |
     | status, code | HTTP status; gRPC code |
@@ -74,7 +74,6 @@ class ObservedInput:
     ) -> None:
         self._engine, self._input, self._outcome = engine, input_, outcome
         self.seq, self.at, self.now = outcome.seq, at, engine.now
-        self.epoch = engine.epoch
         self.out: Document = json.decode(out)
         self.operation: str = self.out.get("operation", "")
         reply = outcome.reply
@@ -116,6 +115,24 @@ class ObservedInput:
             return {}
         operation = self._engine.contract.by_name(self.operation)
         return _document(self._engine, operation.request, operation.content, message)
+
+    @cached_property
+    def message(self) -> Document | None:
+        """The request of a call as the contract's message: its names, with numbers for
+        enumerations and instants. None of a call that asks for nothing, or cannot be read.
+        """
+        if not self.operation:
+            return None
+        kind = self._engine.contract.by_name(self.operation).request
+        try:
+            if isinstance(self._input, RestCall):
+                message = json_decoder(kind)(self.request)
+            else:
+                message = protobuf_decoder(kind)(getattr(self._input, "message", b""))
+        except (BadInput, ValueError, TypeError, LookupError):
+            return None
+        document: Document = to_builtins(message)
+        return document
 
     def _rest_request(self, call: RestCall) -> Document:
         query: dict[str, list[str]] = {}
@@ -257,15 +274,7 @@ def beginning_of(simulation: Simulation) -> Beginning:
         api_keys=[to_builtins(key) for key in exchange.firms.api_keys()],
         fees=[to_builtins(row) for row in trading.fees.save()],
         windows=[to_builtins(window) for window in exchange.maintenance_calendar.save()],
+        maintenance=exchange.maintenance.active,
         assumed=ctx.assumptions.save().__getitem__,
         active=lambda name: ctx.quirks.save().get(name, (0, 1))[0] > 0,
     )
-
-
-def follow(simulation: Simulation, take: Callable[[ObservedInput], object]) -> None:
-    """Hand each input that a simulation handles from now on to a function."""
-
-    def observe(engine: Engine, input_: Input, outcome: Outcome, at: Instant, out: bytes) -> None:
-        take(ObservedInput(engine, input_, outcome, at, out))
-
-    simulation.engine.observers.append(observe)
