@@ -46,7 +46,7 @@ class NaiveExchange:
             )
             for row in beginning.accounts
         }
-        self.maintenance = beginning.maintenance
+        self.maintenance = beginning.access["paused"]
         self.expected: list[Expected] = []
         self.filled: list[tuple[str, str]] = []  # accounts and symbols of the last fills
         self._queue = 0
@@ -68,7 +68,16 @@ class NaiveExchange:
         market = self.markets.get(symbol)
         if market is None:
             terms = self.beginning.instruments[symbol]
-            market = Market(terms, terms["state"], settlement=terms["settlement"])
+            state = terms["state"]
+            market = Market(
+                terms,
+                state,
+                settlement=terms["settlement"],
+                pinned=state if terms["pinned"] else None,
+                closes=terms["closes"],
+                closed=terms["closed_at"],
+                listed=terms["created"],
+            )
             self.markets[symbol] = market
         return market
 
@@ -97,6 +106,7 @@ class NaiveExchange:
         """Put an order into the book, or among the stop orders, behind all others."""
         self.orders[order.id] = order
         order.waiting = waiting
+        order.admitted = self.now
         self.requeue(order)
         market = self.market(order.symbol)
         (market.stops if waiting else market.orders).append(order)

@@ -38,7 +38,7 @@ class Law:
         hearing = self._hearing = Hearing(self.exchange, self.verdict)
         self._orders = orders.OrderRules(hearing)
         self._lifecycle = lifecycle.LifecycleRules(hearing)
-        self._settlement = settlement.SettlementRules(hearing)
+        self._settlement = settlement.SettlementRules(hearing, self._lifecycle.maintenance)
         self._parts = (
             access.AccessRules(hearing),
             self._orders,
@@ -140,7 +140,8 @@ class Law:
         elif order is None:
             self._unexpected(event)
         elif report == CANCELED:
-            self._orders.canceled(order, event)
+            if not self._lifecycle.canceled(order, event):
+                self._orders.canceled(order, event)
             self.exchange.remove(order)
         elif report == ORDER_EXPIRED:
             self._lifecycle.expired(order, event)
@@ -196,6 +197,10 @@ class Law:
                 self._lifecycle.changed(event)
             case "RuleApplied" if event["rule"] == "M36":
                 self._orders.delayed(event)
+            case "InstrumentListed":
+                self._lifecycle.listed(event)
+            case "MaintenanceChanged":
+                self._lifecycle.maintenance.changed(event)
             case "CancelRejected":
                 self._orders.change_refused(event)
 

@@ -66,6 +66,7 @@ class NaiveOrder:
     submitter: str = ""
     seq: int = 0
     queue: int = 1 << 62  # behind all others until it is in the market
+    admitted: Instant = 0
     waiting: bool = False  # a stop order that no trade has triggered yet
     taker_fees: Fraction = Fraction(0)  # exact fees of its fills as a taker, in dollars
     taker_charged: int = 0  # what was charged for them, in cents
@@ -131,16 +132,23 @@ class NaiveAccount:
 class Market:
     """An instrument: its terms as the run began with them, state, orders and trades.
 
-    `orders` are open and in the book, `stops` wait outside it.
+    `orders` are open and in the book, `stops` wait outside it. `pinned` is the state that an
+    operator set, `closes` when trading ends for good and `closed` when it last did. Schedule and
+    dates change nothing before `due`.
     """
 
     terms: Document
     state: int = CLOSED
     orders: list[NaiveOrder] = field(default_factory=list)
     stops: list[NaiveOrder] = field(default_factory=list)
-    trades: list[Document] = field(default_factory=list)
+    trades: list[str] = field(default_factory=list)  # ids of those that were not busted
     settlement: Document | None = None
     reference: int | None = None  # the last price that was traded
+    pinned: int | None = None
+    closes: Instant = 0
+    closed: Instant | None = None
+    due: Instant | None = None
+    listed: Instant = 0
 
     @property
     def symbol(self) -> str:
