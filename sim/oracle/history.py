@@ -63,6 +63,7 @@ class NaiveHistory:
         self.members = {user["name"]: user["account"] for user in users}
         self.members |= {key["participant"]: key["account"] for key in beginning.api_keys}
         self.orders: dict[str, Document] = {row["id"]: row for row in beginning.orders}
+        self.inherited = set(self.orders)
         self.executions: dict[str, Document] = {}
         self.trades: dict[str, NaiveTrade] = {}
         self.settled: dict[str, Document] = {}

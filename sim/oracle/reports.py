@@ -200,7 +200,7 @@ class ReportRules(Reading):
         rows = {
             row["id"]: order_columns(row, row.get("created", 0), row.get("changed", 0))
             for row in orders
-            if self._history.is_retained(row)
+            if row["id"] not in self._history.inherited and self._history.is_retained(row)
         }
         self._search(answer["order"], rows, "create_time", newest_first=True)
         for document in answer["order"]:
