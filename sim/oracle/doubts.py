@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 DOUBTS = {
-    "contents of a read": "The law judges whether a read is served, not yet what it answers; the"
-    " witness does.",
     "contents of frames": "The law judges the events of an input, not yet the frames that report"
     " them; the witness does.",
     "a limit whose counting began anew": "A limit was replaced, or the law began in its middle.",
+    "a filter that the law does not evaluate": "A search may compare columns that the law does not"
+    " keep, and positions may be asked for as of an instant.",
+    "a read that the law does not know": "Sports, people, funding, combos and requests for quotes"
+    " have rows that the law does not keep; a download is no part of a record.",
+    "a refused read": "The refusal has no reason that the law knows, and none that excludes it.",
+    "margin with collateral return": "The law does not pair related positions.",
+    "orders that wait for the engine": "A read may come before the engine has taken an order.",
+    "retail reads that lag": "With `retail.read_lag` a read shows an earlier state.",
     "a cross that waits for the engine": "Both sides of a cross wait as one request.",
     "a sealed code": "A code from a text message is in no journal.",
     "a token that the journal does not name": "The answer that issued it was altered on its way.",

@@ -19,10 +19,11 @@ moves.
 
 *Judges judge histories.* After every input, `oracles` check invariants, the conformance of answers
 with our own contract and internal errors, the law (`sim/oracle`) says what had to happen, and
-`relations` compare calls that must agree. After an episode, the witness checks what clients observed. Some
-episodes are replayed from their journal. A judge sees inputs and outcomes only, so `check` finds in
-a journal, in a new process, what the hunt found. Every campaign also searches for a *canary*, a bug
-planted in some of its episodes. A campaign that did not find it was blind, and says so.
+`relations` compare calls that must agree. After an episode, the witness checks what clients
+observed. Some episodes are replayed from their journal. A judge sees inputs and outcomes only, so
+`check` finds in a journal, in a new process, what the hunt found. Every campaign also searches for
+a *canary*, a bug planted in some of its episodes. A campaign that did not find it was blind, and
+says so.
 
 Everything is a function of scenario, seed and budget in inputs. A wall clock only stops the hunt.
 
