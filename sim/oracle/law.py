@@ -63,6 +63,7 @@ class Law:
         self._missing()
         for part in self._parts:
             part.after_input(observed)
+        self.exchange.fresh.clear()
         hearing.close()
         return self.verdict.disagreements[before:]
 
@@ -90,7 +91,8 @@ class Law:
             if observed != value:
                 sentence = f"{expected.kind} {expected.subject}: {name} is {observed}, not {value}"
                 pair = f"{name} {value}", f"{name} {observed}"
-                self._hearing.disagree(expected.rule, *pair, sentence)
+                rule = "P11" if name == "commission" else expected.rule
+                self._hearing.disagree(rule, *pair, sentence)
                 return
 
     def _missing(self) -> None:

@@ -30,6 +30,8 @@ class MaintenanceRules:
         self._noted = -1
         self._checked = beginning.now
         self.active = self.covers(beginning.now)
+        if self.suspends(beginning.now):
+            self._turns.append((beginning.now, -1))
 
     # ---- windows
 

@@ -63,6 +63,8 @@ class ReadRules:
             return
         if operation not in self._parts or observed.answer is None:
             self._hearing.undecided("a read that the law does not know")
+        elif operation == _SEARCHES[1] and assumed("retention.wipe_dates") == "announced":
+            self._hearing.undecided("an announced wipe")
         elif assumed("engine.latency"):
             self._hearing.undecided("orders that wait for the engine")
         elif assumed("retail.read_lag") and operation.startswith("Retail"):
@@ -99,10 +101,13 @@ class ReadRules:
         if operation in (*_BOOKS, *_RETAIL_BOOKS):
             symbol = request.get("symbol") or request.get("slug")
             depth, clamps = integer(request.get("depth")), assumed("book.depth_above_maximum")
+            written = str(request.get("depth") or 0)
             if not symbol:
                 yield INVALID, "S7.1-1", "it names no symbol"
             elif not self._books.has_book(str(symbol)):
                 yield NOT_FOUND, "S3.1-1", f"{symbol} has no book"
+            if depth < 0 or depth >= 2**31 or str(depth) != written:
+                yield INVALID, "S7.1-1", "its depth is no number"
             if depth < 0 or (depth > DEPTH_MAX and clamps == "refuse"):
                 yield INVALID, "S4.3-1", "its depth is none"
         if operation in (_CASH, _POSITIONS):
