@@ -39,13 +39,14 @@ class Law:
         self._orders = orders.OrderRules(hearing)
         self._lifecycle = lifecycle.LifecycleRules(hearing)
         self._settlement = settlement.SettlementRules(hearing)
+        self._streams = streams.StreamRules(hearing)
         self._parts = (
             access.AccessRules(hearing),
             self._orders,
             self._lifecycle,
             self._settlement,
             reads.ReadRules(hearing),
-            streams.StreamRules(hearing),
+            self._streams,
             verification.VerificationRules(hearing),
         )
 
@@ -59,6 +60,7 @@ class Law:
             hearing.event, hearing.later = event, events[index + 1 :]
             exchange.now = _instant(event) or exchange.now
             self._event(event)
+            self._streams.happened(event)
         exchange.now = observed.now
         self._missing()
         for part in self._parts:
