@@ -74,12 +74,21 @@ class History:
             for row in self._coverage.rows(stream, event)
         ]
 
-    def listened(self, row: Row) -> bool:
-        """Whether the law listened when a row of a replay happened."""
-        document = row.document
-        at = document.get("transactTime") or document.get("updateTime")
-        at = at or document.get("changeTime") or document.get("aggressor", {}).get("transactTime")
-        return at is None or parse_instant(at) > self._began
+    def listened(self, stream: OpenStream, rows: list[Row]) -> list[Row]:
+        """Return a replay without what happened before the law listened."""
+        first = 0
+        while len(rows) - first > len(stream.expected) and _at(rows[first]) <= self._began:
+            first += 1
+        return rows[first:]
+
+
+def _at(row: Row) -> Instant:
+    """Return when a row of a replay happened."""
+    document = row.document
+    for side in ("aggressor", "passive"):
+        document = document.get(side) or document
+    names = "transactTime", "updateTime", "changeTime"
+    return next((parse_instant(at) for name in names if (at := document.get(name))), 0)
 
 
 def _bound(stream: OpenStream) -> tuple[str, ...]:

@@ -341,6 +341,8 @@ def retail_order(row: Document) -> Document:
 def retail_execution(execution: Document) -> Document:
     """Return an execution as the retail API shows it (§2.8)."""
     row, qty = execution["order"], execution.get("last_qty", 0)
+    scale = row["qty_scale"] * row["price_scale"]
+    commission = _amount(Fraction(execution.get("commission", 0), scale))
     return {
         "id": execution["id"],
         "order": retail_order(row),
@@ -352,7 +354,5 @@ def retail_execution(execution: Document) -> Document:
         "transactTradeDate": instant(midnight_utc(trade_date(execution["at"]))),
         "tradeId": execution.get("trade_id", ""),
         "aggressor": execution.get("aggressor", False),
-        "commissionNotionalCollected": _amount(
-            Fraction(execution.get("commission", 0), row["qty_scale"] * row["price_scale"])
-        ),
+        "commissionNotionalCollected": commission if qty else None,
     }

@@ -23,6 +23,7 @@ from sim.read.observed import ObservedInput
 
 SECOND = 1_000_000_000
 POOL = 20  # streams of a firm (rule S7)
+CLEARED = 2
 SYMBOLS = 1_000  # of a market data subscription (rule S8)
 SOCKETS = frames.MARKETS, frames.PRIVATE
 BOOK_STREAMS = frames.BOOKS, frames.TALK
@@ -68,13 +69,16 @@ class StreamRules:
             else:
                 rows = self._coverage.rows(stream, event)
                 stream.send([row._replace(position=position) for row in rows], now)
+        self._coverage.noted(event)
 
     def _instant(self, event: Document) -> Instant:
         """Return when an event happened; a change of a trade's state has no instant of its own."""
-        if event["event"] != "Traded" or event["state"] == 1:
+        if event["event"] != "Traded" or event["state"] != CLEARED:
             return self._exchange.now
-        fired: list[Document] = self._hearing.observed.out.get("fired", [])
-        return next((row["at"] for row in fired if row["subject"] == event["id"]), self._exchange.now)
+        traded = self._coverage.fills.get(event["id"], [{"at": 0}])[0]["at"]
+        at: Instant = traded + self._exchange.assumed("clearing.delay")
+        fired = [row["at"] for row in self._hearing.observed.out.get("fired", [])]
+        return at if at in fired else max(fired, default=self._exchange.now)
 
     def _doubt(self, subject: str, kind: str) -> None:
         """Judge a stream no longer: something that the law cannot follow happened to it."""
@@ -199,9 +203,8 @@ class StreamRules:
         if stream.period >= 0 and heartbeats != stream.heartbeats:
             if not self._exchange.beginning.active("stream_duplicates"):
                 self._disagree(stream, "S5", f"{stream.heartbeats} heartbeats", f"{heartbeats}")
-        if stream.opened == self._exchange.now and stream.request.get("resumeTime"):
-            stream.expected = [row for row in stream.expected if self._history.listened(row)]
-            rows = [row for row in rows if self._history.listened(row)]
+        if self._hearing.observed.opened == stream.number and stream.request.get("resumeTime"):
+            rows = self._history.listened(stream, rows)
         self._compare_rows(stream, rows)
 
     def _compare_rows(self, stream: OpenStream, rows: list[Row]) -> None:

@@ -58,16 +58,15 @@ class OpenStream:
         """Expect rows at an instant. Of a position that changes twice at once the last is sent."""
         for row in rows:
             if row.tag == "update.positions":
-                key = [row.document[name] for name in ("account", "symbol", "updateTime")]
-                others = [
-                    each
-                    for each in self.expected
-                    if [each.document.get(name) for name in ("account", "symbol", "updateTime")]
-                    != key
-                ]
-                self.expected = others
+                row = row._replace(position=at)
+                subject = row.document["account"], row.document["symbol"], at
+                self.expected = [each for each in self.expected if _subject(each) != subject]
             self.expected.append(row)
             self.last_sent = at
+
+
+def _subject(row: Row) -> tuple[str | None, str | None, Instant]:
+    return row.document.get("account"), row.document.get("symbol"), row.position
 
 
 class Coverage:
@@ -82,6 +81,7 @@ class Coverage:
             trade["id"]: [trade["aggressor"], trade["passive"]]
             for trade in exchange.beginning.trades
         }
+        self._over: set[str] = set()
         self._rows: dict[str, Callable[[OpenStream, Document], Iterator[Row]]] = {
             frames.ORDERS: self._order_rows,
             frames.DROP_COPY: self._copies,
@@ -103,6 +103,11 @@ class Coverage:
             del self.orders[row["id"]]
         if trade := execution.get("trade_id"):
             self.fills.setdefault(trade, []).append(execution)
+
+    def noted(self, event: Document) -> None:
+        """Remember that an instrument is over, after the streams were told."""
+        if self._is_over(event):
+            self._over.add(event["symbol"])
 
     def rows(self, stream: OpenStream, event: Document) -> list[Row]:
         """Return what an event makes a stream send."""
@@ -148,15 +153,19 @@ class Coverage:
         if event["event"] == "PositionChanged" and event["account"] in stream.accounts:
             document = frames.change_document(event)["position"]
             yield Row("", "update.positions", document, event["rule"])
-        elif event["event"] == "StateChanged" and event["state"] in (EXPIRED, TERMINATED):
-            exchange = self._exchange
+        elif self._is_over(event):
             for account in sorted(stream.accounts):
-                held = exchange.account(account).positions.get(event["symbol"])
-                if held is not None and event["was"] != EXPIRED:
+                held = self._exchange.account(account).positions.get(event["symbol"])
+                if held is not None:
                     document = frames.position_document(account, event["symbol"], held)
-                    at = frames.instant(exchange.now)
-                    document |= {"expired": True, "updateTime": at}
-                    yield Row("", "update.positions", document, "L8")
+                    yield Row("", "update.positions", document | {"expired": True}, "L8")
+
+    def _is_over(self, event: Document) -> bool:
+        """Whether an instrument expires or pays for the first time."""
+        if event["event"] == "StateChanged":
+            return event["state"] in (EXPIRED, TERMINATED) and event["symbol"] not in self._over
+        final = event["event"] == "Settled" and not event["preliminary"]
+        return final and event["symbol"] not in self._over
 
     def _entries(self, stream: OpenStream, event: Document) -> Iterator[Row]:
         """Entries of the account's ledger, those of internal types never (rule P18)."""
