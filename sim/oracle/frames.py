@@ -21,6 +21,7 @@ POSITIONS = "PositionAPI.CreatePositionSubscription"
 LEDGER = "FundingAPI.CreateBalanceLedgerSubscription"
 BOOKS = "MarketDataSubscriptionAPI.CreateMarketDataSubscription"
 TALK = "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData"
+QUOTES = "RFQAPI.StreamRFQEvents"
 MARKETS, PRIVATE = "RetailStreamsAPI.MarketsStream", "RetailStreamsAPI.PrivateStream"
 
 # Where the rows of a frame are, and which key alone makes a frame a heartbeat (rule S5).
@@ -49,6 +50,8 @@ TIMES_IN_FORCE = (
     *("UNDEFINED", "DAY", "GOOD_TILL_CANCEL", "IMMEDIATE_OR_CANCEL", "GOOD_TILL_TIME"),
     "FILL_OR_KILL",
 )
+RFQ_STATES = "UNSPECIFIED", "OPEN", "CLOSED"
+QUOTE_STATES = "UNDEFINED", "ACTIVE", "CONFIRMED", "DELETED", "ACCEPTED", "EXECUTED"
 _TRADE_STATES = "UNDEFINED", "NEW", "CLEARED", "BUSTED"
 ENTRY_TYPES = (
     *("UNDEFINED", "DEPOSIT", "WITHDRAWAL", "ORDER_EXECUTION", "CORRECTION", "NETTING"),
@@ -78,6 +81,8 @@ def rows_of(operation: str, frame: Document) -> list[Row] | None:
     """Return the rows of a frame; [] of a heartbeat, None of a frame that the law does not know."""
     if operation in (MARKETS, PRIVATE):
         return _socket_rows(frame)
+    if operation == QUOTES:
+        return [Row("", tag, document) for tag, document in frame.items()]
     if operation not in _ROWS:
         return None
     rows: list[Row] = []
@@ -275,6 +280,19 @@ def entry_document(event: Document) -> Document:
         "entryType": ENTRY_TYPES[event["type"]],
         "updateBusinessDate": trade_date(event["at"]).isoformat(),
     }
+
+
+def quote_document(event: Document) -> tuple[str, Document]:
+    """Return the name and the picture of what happened to a request for quotes (§4.4)."""
+    first, _, last = event["kind"].partition("_")
+    if event["quote"] is None or first == "rfq":
+        rfq = event["rfq"]
+        status = f"RFQ_STATUS_{RFQ_STATES[rfq.get('status', 1)]}"
+        return first + last.title(), {"rfq": {name: rfq[name] for name in ("id", "symbol")} | {"status": status}}
+    quote = event["quote"]
+    status = f"QUOTE_STATUS_{QUOTE_STATES[quote.get('status', 1)]}"
+    shown = {"id": quote["id"], "rfqId": quote["rfq_id"], "symbol": quote["symbol"]}
+    return first + last.title(), {"quote": shown | {"status": status}}
 
 
 def instrument_document(market: Market) -> Document:

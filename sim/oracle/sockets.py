@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from sim.kernel.instants import Instant, format_instant, midnight_utc, trade_date
+from sim.kernel.instants import Instant, format_instant, midnight_utc, parse_instant, trade_date
 from sim.oracle import frames
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.frames import Row, instant, money
@@ -23,6 +23,7 @@ _TYPES = {
 }
 _BOOKS = {"MARKET_DATA": "marketData", "MARKET_DATA_LITE": "marketDataLite"}
 _UNLISTED = "ACCOUNT_BALANCE", "RFQ"  # these take no slugs
+_NO_SAMPLES = parse_instant("2026-07-03T04:00:00Z")  # rule S18
 _PER_SOCKET, _PER_SUBSCRIPTION = 10, 100  # rule S16
 _ALL_LEVELS = 10_000
 _FORMS = "a frame must hold subscribe or unsubscribe"
@@ -64,7 +65,7 @@ class Sockets:
         """Return what a client's frame is answered with (rules S16, S17)."""
         asked = [name for name in ("subscribe", "unsubscribe") if name in frame]
         body = frame[asked[0]] if asked else {}
-        if not isinstance(body, dict):
+        if not frame or not isinstance(body, dict):
             return [_error("", None)]
         request_id = body.get("requestId", body.get("request_id", ""))
         if len(asked) != 1:
@@ -150,6 +151,9 @@ class Sockets:
             elif kind == "Traded" and event["state"] == 1 and subscription.type == "TRADE":
                 if event["symbol"] in (subscription.slugs or [event["symbol"]]):
                     yield subscription.frame("trade", self._tick(event))
+            elif subscription.type == "RFQ":
+                for row in self._coverage.quote_rows(stream, event):
+                    yield subscription.frame("rfqEvent", {row.tag: row.document})
             elif stream.operation == frames.PRIVATE:
                 yield from self._private(stream, subscription, event)
 
@@ -260,6 +264,9 @@ class Sockets:
         if market.state == CLOSED:
             name = self._exchange.assumed("retail.closed_state_name")
         document: Document = {"marketSlug": market.symbol, "state": name}
+        removed = self._exchange.assumed("market_data.last_price_sample") == "removed"
+        if removed and self._exchange.now >= _NO_SAMPLES:
+            document["lastPriceSample"] = None
         if kind == "MARKET_DATA":
             for key, some in zip(("bids", "offers"), sides, strict=True):
                 document[key] = [{"px": _amount(px), "qty": _four(qty)} for px, qty in some]

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
-from sim.kernel.instants import Instant
+from sim.kernel.instants import Instant, parse_instant
 from sim.oracle import dialogue, frames
 from sim.oracle.frames import Row
 from sim.oracle.hearing import Hearing
@@ -24,6 +24,7 @@ from sim.read.observed import ObservedInput
 SECOND = 1_000_000_000
 POOL = 20  # streams of a firm (rule S7)
 CLEARED = 2
+_POOL_SINCE = parse_instant("2026-05-01T04:00:00Z")  # dates.md
 SYMBOLS = 1_000  # of a market data subscription (rule S8)
 SOCKETS = frames.MARKETS, frames.PRIVATE
 BOOK_STREAMS = frames.BOOKS, frames.TALK
@@ -44,6 +45,8 @@ class StreamRules:
         self._open: dict[int, OpenStream] = {}
         self._sockets = Sockets(hearing.exchange, self._coverage)
         self._refresh: Instant = 0
+        self._timed: ObservedInput | None = None
+        self._first: dict[Instant, str] = {}
 
     # ---- while an input happens
 
@@ -52,7 +55,7 @@ class StreamRules:
         now, kind = self._exchange.now, event["event"]
         self._coverage.note(event)
         self._history.add(event, self._instant(event))
-        self._pass(now - (kind == "MaintenanceChanged"))  # which comes before all else
+        self._pass(now if self._is_time_first(now) else now - 1)
         if kind == "FaultStruck" and event["plane"] == "stream":
             self._doubt(event["subject"], "an injected fault")
         position = self._history.length
@@ -62,6 +65,9 @@ class StreamRules:
             if kind == "BookChanged" and stream.operation in BOOK_STREAMS:
                 if stream.covers(event["symbol"]):
                     self._show(stream, event["symbol"], now, frames.instant(now))
+            elif kind == "InstrumentListed" and stream.operation in BOOK_STREAMS:
+                if stream.symbols is None:
+                    self._show(stream, event["symbol"], now)
             elif kind == "MaintenanceChanged" and event["active"]:
                 stream.end = 14, 1001, "W5"
             elif stream.operation in SOCKETS:
@@ -70,6 +76,14 @@ class StreamRules:
                 rows = self._coverage.rows(stream, event)
                 stream.send([row._replace(position=position) for row in rows], now)
         self._coverage.noted(event)
+
+    def _is_time_first(self, now: Instant) -> bool:
+        """Whether streams are served before anything else that is due at an instant."""
+        if self._hearing.observed is not self._timed:
+            self._timed, self._first = self._hearing.observed, {}
+            for row in reversed(self._timed.out.get("fired", [])):
+                self._first[row["at"]] = row["timer"]
+        return self._first.get(now, "stream.").startswith("stream.")
 
     def _instant(self, event: Document) -> Instant:
         """Return when an event happened; a change of a trade's state has no instant of its own."""
@@ -321,7 +335,8 @@ class StreamRules:
             if each.firm == stream.firm and each.operation not in SOCKETS
             and not (stream.session and each.session == stream.session)
         ]
-        if stream.operation not in SOCKETS and len(firm) >= POOL:
+        limited = stream.operation not in SOCKETS and self._exchange.now >= _POOL_SINCE
+        if limited and len(firm) >= POOL:
             codes.append(8)
         return codes
 

@@ -90,6 +90,7 @@ class Coverage:
             frames.POSITIONS: self._positions,
             frames.LEDGER: self._entries,
             frames.INSTRUMENTS: self._instruments,
+            frames.QUOTES: self.quote_rows,
         }
 
     def note(self, event: Document) -> None:
@@ -183,6 +184,17 @@ class Coverage:
             market = self._exchange.market(event["symbol"])
             document = frames.instrument_document(market)
             yield Row("", "instruments", document, event["rule"])
+
+    def quote_rows(self, stream: OpenStream, event: Document) -> Iterator[Row]:
+        """Requests and fills of quotes to everybody, quotes to their requester and maker (L13)."""
+        if event["event"] == "RfqChanged":
+            tag, document = frames.quote_document(event)
+            own = {event["rfq"]["account"], (event["quote"] or event["rfq"])["account"]}
+            if "rfq" in document or own & stream.accounts:
+                yield Row("", tag, document, event["rule"] or "L13")
+        elif event["event"] == "Traded" and event["state"] == 1:
+            if any(fill["order"].get("quote_id") for fill in self.fills.get(event["id"], ())):
+                yield Row("", "rfqTrade", {}, event["rule"])
 
     # ---- how a stream begins
 
