@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TypeAlias
 
 from sim.oracle.exchange import NaiveExchange
-from sim.oracle.frames import Row
+from sim.oracle.frames import Row, picture
 from sim.oracle.state import Document
-from sim.oracle.subscriptions import OpenStream
+from sim.oracle.subscriptions import End, OpenStream
 
 _MOST = 1_000  # symbols that an acknowledgement lists (rule S10)
 
-
-class Answer(NamedTuple):
-    """Rows that answer a frame, the symbols whose books follow them, and how the stream ends."""
-
-    rows: list[Row]
-    symbols: list[str]
-    end: tuple[int, int, str] | None = None
+# Rows that answer a frame, the symbols whose books follow them, and how the stream ends.
+Answer: TypeAlias = tuple[list[Row], list[str], End | None]
 
 
 def answer(exchange: NaiveExchange, stream: OpenStream, frame: Document) -> Answer:
@@ -26,84 +21,62 @@ def answer(exchange: NaiveExchange, stream: OpenStream, frame: Document) -> Answ
     command = next((name for name in ("subscribe", "unsubscribe", "keepalive") if name in frame), "")
     first, stream.spoken = not stream.spoken, True
     if not command or (first and command == "keepalive"):
-        return Answer([], [], (3, 1008, "S10"))
+        return [], [], (3, 1008, "S10")
     if first:
         stream.depth, stream.single = frame.get("depth") or 10, bool(frame.get("unaggregated"))
         stream.snapshot_only = bool(frame.get("snapshotOnly"))
     if command == "keepalive":
-        return Answer([], [])
+        return [], [], None
     symbols = list(dict.fromkeys(frame[command].get("symbols", ())))
-    reply = _subscribe if command == "subscribe" else _unsubscribe
-    return reply(exchange, stream, symbols)
-
-
-def _subscribe(exchange: NaiveExchange, stream: OpenStream, symbols: list[str]) -> Answer:
     every = exchange.beginning.instruments
+    active = every if stream.symbols is None else stream.symbols
+    if command == "unsubscribe":
+        if foreign := [symbol for symbol in symbols if symbol not in active]:
+            return _error("NOT_SUBSCRIBED", foreign)
+        _remove(stream, symbols, active)
+        document = _acknowledgement("symbolsRemoved", symbols, stream.symbols or ())
+        return [Row("", "subscriptionAck", document, "S10")], [], None
     if unknown := [symbol for symbol in symbols if symbol not in every]:
         return _error("INVALID_SYMBOL", unknown)
-    active = active_symbols(exchange, stream)
-    if again := [symbol for symbol in symbols if symbol in active]:
-        return _error("ALREADY_SUBSCRIBED", again)
     added = symbols or [symbol for symbol in every if symbol not in active]
-    if not added:
-        return _error("ALREADY_SUBSCRIBED", [])
-    if not symbols:
-        stream.symbols, stream.scales = None, True
-    elif stream.symbols is not None:
-        stream.symbols |= dict.fromkeys(symbols)
-    scales = [
-        {
-            "symbol": symbol,
-            "priceScale": str(exchange.market(symbol).price_scale),
-            "quantityScale": str(exchange.market(symbol).qty_scale),
-        }
-        for symbol in added
-    ]
-    document = _acknowledgement(exchange, stream, "symbolsAdded", added)
+    again = [symbol for symbol in symbols if symbol in active]
+    if again or not added:
+        return _error("ALREADY_SUBSCRIBED", again)
+    stream.scales = not symbols
+    stream.symbols = {**dict.fromkeys(active), **dict.fromkeys(symbols)} if symbols else None
+    document = _acknowledgement("symbolsAdded", added, stream.symbols or every)
     if len(added) <= _MOST:
-        document["symbolScales"] = scales
+        fields = "symbol #priceScale=price_scale #quantityScale=qty_scale"
+        document["symbolScales"] = [picture(exchange.market(each).terms, fields) for each in added]
     end = (0, 1000, "S11") if stream.snapshot_only else None
-    return Answer([Row("", "subscriptionAck", document, "S10")], added, end)
+    return [Row("", "subscriptionAck", document, "S10")], added, end
 
 
-def _unsubscribe(exchange: NaiveExchange, stream: OpenStream, symbols: list[str]) -> Answer:
-    active = active_symbols(exchange, stream)
-    if foreign := [symbol for symbol in symbols if symbol not in active]:
-        return _error("NOT_SUBSCRIBED", foreign)
-    if stream.symbols is None:  # what is left of everything is shown as if it had been named
-        stream.symbols, stream.scales = dict.fromkeys(active), False
+def _remove(stream: OpenStream, symbols: list[str], active: Iterable[str]) -> None:
+    """Follow some symbols no longer. What is left of everything is shown as if it were named."""
+    hidden = "priceScale", "quantityScale", "transactTime"
+    if stream.symbols is None:
         for symbol, row in stream.sent.items():
-            hidden = "priceScale", "quantityScale", "transactTime"
-            document = {key: row.document[key] for key in row.document if key not in hidden}
+            document = {name: row.document[name] for name in row.document if name not in hidden}
             stream.sent[symbol] = row._replace(document=document)
+    stream.scales = False
+    stream.symbols = {symbol: None for symbol in active if symbol not in symbols}
     for symbol in symbols:
-        del stream.symbols[symbol]
         stream.sent.pop(symbol, None)
-    document = _acknowledgement(exchange, stream, "symbolsRemoved", symbols)
-    return Answer([Row("", "subscriptionAck", document, "S10")], [])
 
 
-def active_symbols(exchange: NaiveExchange, stream: OpenStream) -> Iterable[str]:
-    """Return the symbols that a stream follows."""
-    return exchange.beginning.instruments if stream.symbols is None else stream.symbols
-
-
-def _acknowledgement(
-    exchange: NaiveExchange, stream: OpenStream, name: str, symbols: list[str]
-) -> Document:
+def _acknowledgement(name: str, symbols: list[str], active: Iterable[str]) -> Document:
     """Return an acknowledgement; it counts symbols, and lists them up to a thousand."""
-    active = list(active_symbols(exchange, stream))
     document: Document = {}
-    for key, some in ((name, symbols), ("activeSymbols", active)):
-        count = "activeSymbolCount" if some is active else f"{key}Count"
-        document[key] = some if len(some) <= _MOST else []
-        document[count] = len(some)
+    for key, count, some in (
+        (name, f"{name}Count", symbols),
+        ("activeSymbols", "activeSymbolCount", list(active)),
+    ):
+        document |= {key: some if len(some) <= _MOST else [], count: len(some)}
         document[f"{key}Truncated"] = len(some) > _MOST
     return document
 
 
 def _error(code: str, symbols: list[str]) -> Answer:
-    document: Document = {"errorCode": code}
-    if symbols:
-        document["symbols"] = symbols
-    return Answer([Row("", "subscriptionError", document, "S10")], [])
+    document: Document = {"errorCode": code} | ({"symbols": symbols} if symbols else {})
+    return [Row("", "subscriptionError", document, "S10")], [], None

@@ -55,6 +55,7 @@ class Law:
         before = len(self.verdict.disagreements)
         hearing, exchange = self._hearing, self.exchange
         hearing.begin(observed)
+        self._streams.before_input(observed)
         events = observed.events
         for index, event in enumerate(events):
             hearing.event, hearing.later = event, events[index + 1 :]

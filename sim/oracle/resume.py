@@ -2,70 +2,62 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from sim.kernel.instants import Instant, Span, parse_instant
 from sim.oracle import frames
 from sim.oracle.frames import Row
 from sim.oracle.state import Document
 from sim.oracle.subscriptions import Coverage, OpenStream
 
-TOKEN_CHARACTERS = 768  # 576 bytes (rule S4)
-RESUMABLE = (frames.DROP_COPY, frames.TRADES, frames.CHANGES)
+_CHARACTERS = 768  # of a token of 576 bytes (rule S4)
+_RESUMABLE = frames.DROP_COPY, frames.TRADES, frames.CHANGES
 _FLOOR = parse_instant("2026-05-01T00:00:00Z")  # rule P24
 
 
-class Token(NamedTuple):
-    """A token that a stream sent: what it is bound to, and what of the history came before it."""
+class Replays:
+    """All events since the law began to listen, and the tokens that streams have sent.
 
-    bound: tuple[str, ...]
-    position: int
-    at: Instant
-
-
-class History:
-    """All events since the law began to listen, and the tokens that streams have sent."""
+    A token is bound to stream, firm and filter, and stands for a position among the events.
+    """
 
     def __init__(self, coverage: Coverage, began: Instant) -> None:
-        self._coverage = coverage
-        self._began = began
+        self._coverage, self._began = coverage, began
         self._events: list[tuple[Instant, Document]] = []
-        self._tokens: dict[str, Token] = {}
+        self._tokens: dict[str, tuple[tuple[str, ...], int, Instant]] = {}
 
     def add(self, event: Document, at: Instant) -> None:
         """Remember an event that a stream may replay."""
         self._events.append((at, event))
 
     @property
-    def length(self) -> int:
+    def position(self) -> int:
         """How many events there are."""
         return len(self._events)
 
     def issued(self, stream: OpenStream, token: str, at: Instant) -> None:
         """Note the token of a frame."""
-        self._tokens[token] = Token(_bound(stream), stream.position, at)
+        self._tokens[token] = _bound(stream), stream.position, at
 
-    def refusal(self, stream: OpenStream, ttl: Span, now: Instant) -> str | None:
-        """Return why the resume fields of a subscription are refused; None if nobody can tell."""
-        token = stream.request.get("resumeToken", "")
-        if stream.operation not in RESUMABLE or not token:
-            return ""
-        if stream.request.get("resumeTime"):
-            return "both resume fields"
-        if len(token) != TOKEN_CHARACTERS:
-            return "a malformed token"
-        if token not in self._tokens:
-            return None
-        if self._tokens[token].bound != _bound(stream):
-            return "a foreign token"
-        return "an expired token" if now > self._tokens[token].at + ttl else ""
+    def knows(self, stream: OpenStream) -> bool:
+        """Whether the law has met the token of a subscription."""
+        token = _token(stream)
+        return not token or token in self._tokens
+
+    def refuses(self, stream: OpenStream, ttl: Span, now: Instant) -> bool:
+        """Whether resume fields are refused: both, or a bad, foreign or expired token (rule S3)."""
+        token = _token(stream)
+        if not token:
+            return False
+        if stream.request.get("resumeTime") or len(token) != _CHARACTERS:
+            return True
+        bound, _, issued = self._tokens.get(token, (_bound(stream), 0, now))
+        return bound != _bound(stream) or now > issued + ttl
 
     def replay(self, stream: OpenStream) -> list[Row]:
         """Return what a stream sends of the past: strictly after its token, or since its time."""
-        token, since = stream.request.get("resumeToken", ""), stream.request.get("resumeTime")
-        if not token and not since or stream.operation not in (*RESUMABLE, frames.LEDGER):
+        token, since = _token(stream), stream.request.get("resumeTime")
+        if not (token or since) or stream.operation not in (*_RESUMABLE, frames.LEDGER):
             return []
-        first = self._tokens[token].position if token else 0
+        first = self._tokens[token][1] if token else 0
         start = max(parse_instant(since), _FLOOR) if since else 0
         return [
             row._replace(position=position)
@@ -82,6 +74,16 @@ class History:
         return rows[first:]
 
 
+def _token(stream: OpenStream) -> str:
+    return stream.request.get("resumeToken", "") if stream.operation in _RESUMABLE else ""
+
+
+def _bound(stream: OpenStream) -> tuple[str, ...]:
+    """Return what a token is bound to: stream, firm and filter (rule S4)."""
+    firm = "/".join(stream.caller.split("/")[:2])
+    return stream.operation, firm, *sorted(stream.symbols or ())
+
+
 def _at(row: Row) -> Instant:
     """Return when a row of a replay happened."""
     document = row.document
@@ -89,9 +91,3 @@ def _at(row: Row) -> Instant:
         document = document.get(side) or document
     names = "transactTime", "updateTime", "changeTime"
     return next((parse_instant(at) for name in names if (at := document.get(name))), 0)
-
-
-def _bound(stream: OpenStream) -> tuple[str, ...]:
-    """Return what a token is bound to: stream, firm and filter (rule S4)."""
-    firm = "/".join(stream.caller.split("/")[:2])
-    return stream.operation, firm, *sorted(stream.symbols or ())

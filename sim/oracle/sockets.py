@@ -10,25 +10,31 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from sim.kernel.instants import Instant, format_instant, midnight_utc, parse_instant, trade_date
+from sim.kernel.instants import Instant, midnight_utc, parse_instant, trade_date
 from sim.oracle import frames
 from sim.oracle.exchange import NaiveExchange
-from sim.oracle.frames import Row, instant, money
-from sim.oracle.state import BUY, CASH, CLOSED, MARKET_TO_LIMIT, REPORTS, SELL, STATES, Document, Market
+from sim.oracle.frames import NAMES, Row, instant, money, picture
+from sim.oracle.state import (
+    BUY,
+    CASH,
+    CLOSED,
+    MARKET_TO_LIMIT,
+    REPORTS,
+    SELL,
+    STATES,
+    Document,
+    Market,
+)
 from sim.oracle.subscriptions import SILENT, Coverage, OpenStream
 
 _TYPES = {
-    frames.MARKETS: ("", "MARKET_DATA", "MARKET_DATA_LITE", "TRADE"),
-    frames.PRIVATE: ("", "ORDER", "ORDER_SNAPSHOT", "POSITION", "ACCOUNT_BALANCE", "RFQ"),
+    frames.MARKETS: ["", "MARKET_DATA", "MARKET_DATA_LITE", "TRADE"],
+    frames.PRIVATE: ["", "ORDER", "ORDER_SNAPSHOT", "POSITION", "ACCOUNT_BALANCE", "RFQ"],
 }
 _BOOKS = {"MARKET_DATA": "marketData", "MARKET_DATA_LITE": "marketDataLite"}
-_UNLISTED = "ACCOUNT_BALANCE", "RFQ"  # these take no slugs
+_WITHOUT_SLUGS = "ACCOUNT_BALANCE", "RFQ"
+_MOST, _MOST_SLUGS = 10, 100  # subscriptions of a socket, slugs of a subscription (rule S16)
 _NO_SAMPLES = parse_instant("2026-07-03T04:00:00Z")  # rule S18
-_PER_SOCKET, _PER_SUBSCRIPTION = 10, 100  # rule S16
-_ALL_LEVELS = 10_000
-_FORMS = "a frame must hold subscribe or unsubscribe"
-_TIMES = {"GOOD_TILL_TIME": "GOOD_TILL_DATE"}
-_NAMES = ("request_id", "requestId"), ("subscription_type", "subscriptionType")
 
 
 @dataclass
@@ -43,11 +49,11 @@ class SocketSubscription:
     debounced: bool = False
     merged: dict[str, Row] = field(default_factory=dict)
 
-    def frame(self, key: str, payload: Any) -> Row:
+    def frame(self, key: str, payload: Document) -> Row:
         """Return a frame of the subscription."""
-        slug = payload.get("marketSlug", "") if key in _BOOKS.values() else ""
-        document = {"requestId": self.request_id, key: payload}
-        document["subscriptionType"] = f"SUBSCRIPTION_TYPE_{self.type}"
+        slug = payload.get("marketSlug", "") if self.type in _BOOKS else ""
+        kind = f"SUBSCRIPTION_TYPE_{self.type}"
+        document = {"requestId": self.request_id, "subscriptionType": kind, key: payload}
         return Row(f"{self.request_id} {slug}", "frame", document, "S16")
 
 
@@ -55,123 +61,136 @@ class Sockets:
     """The subscriptions of all sockets, and what they have to send."""
 
     def __init__(self, exchange: NaiveExchange, coverage: Coverage) -> None:
-        self._exchange = exchange
-        self._coverage = coverage
+        self._exchange, self._coverage = exchange, coverage
         self.due: Instant = 0  # when merged updates are sent
 
     # ---- what clients ask for
 
     def answer(self, stream: OpenStream, frame: Document) -> list[Row]:
-        """Return what a client's frame is answered with (rules S16, S17)."""
+        """Return what a client's frame is answered with, in either style (rules S16, S17)."""
         asked = [name for name in ("subscribe", "unsubscribe") if name in frame]
         body = frame[asked[0]] if asked else {}
         if not frame or not isinstance(body, dict):
-            return [_error("", None)]
+            return [Row("error", "error", {}, "S16")]
         request_id = body.get("requestId", body.get("request_id", ""))
-        if len(asked) != 1:
-            return [_error(request_id, _FORMS)]
-        if asked == ["unsubscribe"]:
-            if stream.subscriptions.pop(request_id, None) is None:
-                return [_error(request_id, "unknown requestId")]
-            done = {"requestId": request_id, "unsubscribed": True}
-            return [Row(f"{request_id} ", "frame", done, "S16")]
-        return self._subscribe(stream, body, request_id)
+        text = "" if len(asked) == 1 else "a frame must hold subscribe or unsubscribe"
+        if not text and asked == ["subscribe"]:
+            kind = body.get("subscriptionType", body.get("subscription_type", ""))
+            types = _TYPES[stream.operation]
+            kind = types[kind] if kind in range(1, len(types)) else kind
+            kind = str(kind).removeprefix("SUBSCRIPTION_TYPE_")
+            slugs = body.get("marketSlugs", body.get("market_slugs", []))
+            slugs = [] if kind in _WITHOUT_SLUGS else slugs
+            text = self._mistake(stream, request_id, kind, slugs)
+            if not text:
+                debounced = body.get("responsesDebounced", body.get("responses_debounced", False))
+                slugs = list(dict.fromkeys(slugs))
+                subscription = SocketSubscription(request_id, kind, slugs, debounced)
+                if kind != "ORDER_SNAPSHOT":
+                    stream.subscriptions[request_id] = subscription
+                return list(self._first(stream, subscription))
+        elif not text:
+            if stream.subscriptions.pop(request_id, None) is not None:
+                document = {"requestId": request_id, "unsubscribed": True}
+                return [Row(f"{request_id} ", "frame", document, "S16")]
+            text = "unknown requestId"
+        return [Row("error", "error", {"requestId": request_id, "error": text}, "S16")]
 
-    def _subscribe(self, stream: OpenStream, body: Document, request_id: str) -> list[Row]:
-        sent = body.get("marketSlugs", body.get("market_slugs", []))
-        kind = body.get("subscriptionType", body.get("subscription_type", ""))
-        types = _TYPES[stream.operation]
-        if isinstance(kind, int) and 0 < kind < len(types):
-            kind = types[kind]
-        kind = str(kind).removeprefix("SUBSCRIPTION_TYPE_")
-        if text := self._refusal(stream, request_id, kind, sent):
-            return [_error(request_id, text)]
-        slugs = [] if kind in _UNLISTED else list(dict.fromkeys(sent))
-        debounced = body.get("responsesDebounced", body.get("responses_debounced", False))
-        subscription = SocketSubscription(request_id, kind, slugs, debounced)
-        if kind != "ORDER_SNAPSHOT":
-            stream.subscriptions[request_id] = subscription
-        return list(self._first(stream, subscription))
-
-    def _refusal(self, stream: OpenStream, request_id: str, kind: str, sent: list[str]) -> str:
+    def _mistake(self, stream: OpenStream, request_id: str, kind: str, slugs: list[str]) -> str:
         """Return what is wrong with a subscription; "" if nothing is."""
         present = stream.subscriptions
-        if not request_id:
-            return "requestId is required"
-        if kind not in _TYPES[stream.operation][1:]:
-            return "invalid subscriptionType"
-        if request_id in present:
-            return "requestId is in use"
-        if len(present) >= _PER_SOCKET:
-            return "max subscriptions per connection reached"
-        if len(sent) > _PER_SUBSCRIPTION:
-            return "at most 100 market slugs per subscription"
-        every = sent if kind in _UNLISTED else self._exchange.beginning.instruments
-        if unknown := [slug for slug in sent if slug not in every]:
-            return f"unknown market: {unknown[0]}"
-        slugs = [""] if kind in _UNLISTED else sent or [""]
-        taken = {(sub.type, slug) for sub in present.values() for slug in sub.slugs or [""]}
-        again = [slug for slug in slugs if (kind, slug) in taken]
-        return f"already subscribed: {again[0]}".removesuffix(": ") if again else ""
+        unknown = [slug for slug in slugs if slug not in self._exchange.beginning.instruments]
+        taken = {(each.type, slug) for each in present.values() for slug in each.slugs or [""]}
+        again = [slug for slug in slugs or [""] if (kind, slug) in taken]
+        mistakes = (
+            (not request_id, "requestId is required"),
+            (kind not in _TYPES[stream.operation][1:], "invalid subscriptionType"),
+            (request_id in present, "requestId is in use"),
+            (len(present) >= _MOST, "max subscriptions per connection reached"),
+            (len(slugs) > _MOST_SLUGS, "at most 100 market slugs per subscription"),
+            (bool(unknown), f"unknown market: {unknown[:1] and unknown[0]}"),
+            (bool(again), f"already subscribed: {again[:1] and again[0]}".removesuffix(": ")),
+        )
+        return next((text for wrong, text in mistakes if wrong), "")
 
     def _first(self, stream: OpenStream, subscription: SocketSubscription) -> Iterator[Row]:
         """Yield the frames with which a subscription begins; none where there are no orders."""
         kind, slugs = subscription.type, subscription.slugs
         if kind == "ORDER_SNAPSHOT":
+            channel = f"{subscription.request_id} snapshot"
             for row in self._coverage.orders.values():
-                if row["account"] in stream.accounts and (not slugs or row["symbol"] in slugs):
-                    channel = f"{subscription.request_id} snapshot"
+                if row["account"] in stream.accounts and row["symbol"] in (slugs or row["symbol"]):
                     yield Row(channel, "order", retail_order(row), "S16")
-            yield Row(f"{subscription.request_id} snapshot", "eof", {}, "S16")
+            yield Row(channel, "eof", {}, "S16")
         elif kind == "ACCOUNT_BALANCE":
-            (account,) = stream.accounts
-            cash = self._exchange.account(account).cash / CASH
-            balances = {"balances": [{"currentBalance": cash, "currency": "USD"}]}
-            yield subscription.frame("accountBalancesSnapshot", balances)
+            cash = [self._exchange.account(account).cash / CASH for account in stream.accounts]
+            balances = [{"currentBalance": each, "currency": "USD"} for each in cash]
+            yield subscription.frame("accountBalancesSnapshot", {"balances": balances})
         elif kind in _BOOKS:
-            for slug in slugs or self._active():
-                market = self._exchange.market(slug)
+            for market in map(self._exchange.market, slugs or self._active()):
                 if market.state not in SILENT:
                     yield subscription.frame(_BOOKS[kind], self._book(kind, market))
 
     def _active(self) -> list[str]:
         """Return the markets that have orders or trades."""
-        traded = {fills[0]["order"]["symbol"] for fills in self._coverage.fills.values() if fills}
-        resting = {row["symbol"] for row in self._coverage.orders.values() if row["type"] < 3}
-        return sorted(traded | resting)
+        traded = {fills[0]["order"]["symbol"] for fills in self._coverage.fills.values()}
+        return sorted(traded | {order.symbol for order in self._exchange.open_orders() if not order.waiting})
 
     # ---- what happens
 
     def rows(self, stream: OpenStream, event: Document, now: Instant) -> Iterator[Row]:
         """Yield the frames that an event makes a socket send."""
         kind = event["event"]
+        row = event["execution"]["order"] if kind == "Executed" else event
+        own, symbol = row.get("account") in stream.accounts, row.get("symbol", "")
         for subscription in stream.subscriptions.values():
-            if kind == "BookChanged" and subscription.type in _BOOKS:
-                yield from self._changed(subscription, event["symbol"], now)
-            elif kind == "Traded" and event["state"] == 1 and subscription.type == "TRADE":
-                if event["symbol"] in (subscription.slugs or [event["symbol"]]):
-                    yield subscription.frame("trade", self._tick(event))
-            elif subscription.type == "RFQ":
-                for row in self._coverage.quote_rows(stream, event):
-                    yield subscription.frame("rfqEvent", {row.tag: row.document})
-            elif stream.operation == frames.PRIVATE:
-                yield from self._private(stream, subscription, event)
+            send = subscription.frame
+            if subscription.slugs and symbol not in subscription.slugs:
+                continue
+            match subscription.type, kind:
+                case "MARKET_DATA" | "MARKET_DATA_LITE", "BookChanged":
+                    yield from self._changed(subscription, symbol, now)
+                case "TRADE", "Traded" if event["state"] == 1:
+                    yield send("trade", self._tick(event))
+                case "ORDER", "Executed" if own:
+                    update = {"execution": retail_execution(event["execution"])}
+                    yield send("orderSubscriptionUpdate", update)
+                case "ORDER", "CancelRejected" if own and self._is_told(event):
+                    update = {"text": event["text"], "type": "EXECUTION_TYPE_REJECTED"}
+                    update["order"] = {"id": event["order_id"]}
+                    yield send("orderSubscriptionUpdate", {"execution": update})
+                case "POSITION", "PositionChanged" if own:
+                    yield send("positionSubscription", self._position(event))
+                case "ACCOUNT_BALANCE", "CashMoved" if own:
+                    change = picture(event, "description @updateTime=at")
+                    for name in ("before", "after"):
+                        cash = event[name] / CASH
+                        change[f"{name}Balance"] = {"currentBalance": cash, "currency": "USD"}
+                    yield send("accountBalancesUpdate", {"balanceChange": change})
+                case "RFQ", _:
+                    for quote in self._coverage.quote_rows(stream, event):
+                        yield send("rfqEvent", {quote.tag: quote.document})
+
+    def _is_told(self, event: Document) -> bool:
+        """Whether a refused change has a frame (rule M7)."""
+        change = self._exchange.assumed("retail.change_rejects")
+        works = event["order_id"] in self._coverage.orders
+        return change == "told" or (change == "working" and works)
 
     def _changed(
         self, subscription: SocketSubscription, symbol: str, now: Instant
     ) -> Iterator[Row]:
         """Yield a book that changed, or let it wait with others (rule S16)."""
-        market = self._exchange.market(symbol)
-        if subscription.slugs and symbol not in subscription.slugs or market.state in SILENT:
+        market, kind = self._exchange.market(symbol), subscription.type
+        if symbol in self._coverage.silent or market.state == SILENT[0]:
             return
-        document = self._book(subscription.type, market)
+        document = self._book(kind, market)
         if subscription.debounced:
-            subscription.merged[symbol] = subscription.frame(_BOOKS[subscription.type], document)
+            subscription.merged[symbol] = subscription.frame(_BOOKS[kind], document)
             self.due = self.due or now + self._exchange.assumed("retail.debounce")
-            return
-        if subscription.type == "MARKET_DATA":
-            document["transactTime"] = instant(now)
-        yield subscription.frame(_BOOKS[subscription.type], document)
+        else:
+            document |= {"transactTime": instant(now)} if kind == "MARKET_DATA" else {}
+            yield subscription.frame(_BOOKS[kind], document)
 
     def merged(self, stream: OpenStream) -> list[Row]:
         """Return the updates that waited."""
@@ -183,112 +202,57 @@ class Sockets:
 
     def _tick(self, event: Document) -> Document:
         """Return a trade without names (rule S18)."""
-        market = self._exchange.market(event["symbol"])
-        fills = self._coverage.fills[event["id"]]
-        document: Document = {
-            "marketSlug": event["symbol"],
-            "price": _dollars(Fraction(event["price"], market.price_scale)),
-            "tradeTime": format_instant(fills[0]["at"]),
-        }
-        for fill in fills:
+        price = Fraction(event["price"], self._exchange.market(event["symbol"]).price_scale)
+        document: Document = {"marketSlug": event["symbol"], "price": _dollars(price)}
+        for fill in self._coverage.fills[event["id"]]:
             side = "BUY" if fill["order"]["side"] == BUY else "SELL"
             party = "taker" if fill.get("aggressor") else "maker"
-            document[party] = {"side": f"ORDER_SIDE_{side}"}
+            document |= {party: {"side": f"ORDER_SIDE_{side}"}, "tradeTime": instant(fill["at"])}
         return document
-
-    def _private(
-        self, stream: OpenStream, subscription: SocketSubscription, event: Document
-    ) -> Iterator[Row]:
-        """Yield what concerns the account of the key (rules S16, M7)."""
-        kind, slugs = event["event"], subscription.slugs
-        execution = event.get("execution", {})
-        row = execution.get("order") or event
-        symbol = row.get("symbol", "")
-        if row.get("account") not in stream.accounts or (slugs and symbol not in slugs):
-            return
-        match subscription.type, kind:
-            case "ORDER", "Executed":
-                update = {"execution": retail_execution(execution)}
-                yield subscription.frame("orderSubscriptionUpdate", update)
-            case "ORDER", "CancelRejected":
-                order = self._coverage.orders.get(event["order_id"])
-                change = self._exchange.assumed("retail.change_rejects")
-                if change == "told" or (change == "working" and order is not None):
-                    document = {"text": event["text"], "type": "EXECUTION_TYPE_REJECTED"}
-                    document["order"] = {"id": event["order_id"]}
-                    yield subscription.frame("orderSubscriptionUpdate", {"execution": document})
-            case "POSITION", "PositionChanged":
-                yield subscription.frame("positionSubscription", self._position(event))
-            case "ACCOUNT_BALANCE", "CashMoved":
-                before, after = event["before"] / CASH, event["after"] / CASH
-                change = {
-                    "beforeBalance": {"currentBalance": before, "currency": "USD"},
-                    "afterBalance": {"currentBalance": after, "currency": "USD"},
-                    "description": event["description"],
-                    "updateTime": instant(event["at"]),
-                }
-                update = {"balanceChange": change}
-                yield subscription.frame("accountBalancesUpdate", update)
 
     def _position(self, event: Document) -> Document:
         """Return a position before and after a change. What was paid counts as traded away."""
-        scale = self._exchange.market(event["symbol"]).qty_scale
-        bought, sold = event["bought"], event["sold"]
-        if event["settlement"] is not None:
+        scale, paid = self._exchange.market(event["symbol"]).qty_scale, event["settlement"] is not None
+        bought, sold, net = event["bought"], event["sold"], event["net"] - event["qty_change"]
+        if paid:
             bought = sold = max(bought, sold)
-        after = {
+        document = picture(event, "tradeId=trade_id @updateTime=at")
+        document["afterPosition"] = {
             "netPositionDecimal": _four(Fraction(event["net"], scale)),
             "qtyBoughtDecimal": _four(Fraction(bought, scale)),
             "qtySoldDecimal": _four(Fraction(sold, scale)),
-            "expired": event["settlement"] is not None,
+            "expired": paid,
         }
-        document: Document = {"afterPosition": after, "updateTime": instant(event["at"])}
-        document["tradeId"] = event["trade_id"]
-        net = event["net"] - event["qty_change"]
         if net:
             document["beforePosition"] = {"netPositionDecimal": _four(Fraction(net, scale))}
         return document
 
-    # ---- documents of markets
-
     def _book(self, kind: str, market: Market) -> Document:
         """Return a book in full, or its best prices and sums (rule S18, §4.2)."""
-        sides = [
+        bids, offers = (
             [
                 (Fraction(px, market.price_scale), Fraction(qty, market.qty_scale))
-                for px, qty in frames.levels(market, side, _ALL_LEVELS, single=False)
+                for px, qty in frames.levels(market, side)
             ]
             for side in (BUY, SELL)
-        ]
+        )
+        assumed = self._exchange.assumed
         name = f"MARKET_STATE_{STATES[market.state]}"
-        if market.state == CLOSED:
-            name = self._exchange.assumed("retail.closed_state_name")
+        name = assumed("retail.closed_state_name") if market.state == CLOSED else name
         document: Document = {"marketSlug": market.symbol, "state": name}
-        removed = self._exchange.assumed("market_data.last_price_sample") == "removed"
-        if removed and self._exchange.now >= _NO_SAMPLES:
-            document["lastPriceSample"] = None
+        if assumed("market_data.last_price_sample") == "removed":
+            document |= {"lastPriceSample": None} if self._exchange.now >= _NO_SAMPLES else {}
         if kind == "MARKET_DATA":
-            for key, some in zip(("bids", "offers"), sides, strict=True):
-                document[key] = [{"px": _amount(px), "qty": _four(qty)} for px, qty in some]
-            return document
-        bids, offers = sides
-        document |= {
-            "bestBid": _amount(bids[0][0]) if bids else None,
-            "bestAsk": _amount(offers[0][0]) if offers else None,
-            "bidDepth": len(bids),
-            "askDepth": len(offers),
-            "bidShares": _two_figures(sum((qty for _, qty in bids), Fraction(0))),
-            "askShares": _two_figures(sum((qty for _, qty in offers), Fraction(0))),
-        }
+            rows = [[{"px": _amount(px), "qty": _four(qty)} for px, qty in each] for each in (bids, offers)]
+            return document | {"bids": rows[0], "offers": rows[1]}
+        document |= {"bidDepth": len(bids), "askDepth": len(offers)}
+        for name, some in (("bid", bids), ("ask", offers)):
+            document[f"best{name.title()}"] = _amount(some[0][0]) if some else None
+            document[f"{name}Shares"] = _two_figures(sum((qty for _, qty in some), Fraction(0)))
         if bids and offers:
-            short = {"value": _plain(1 - bids[0][0]), "currency": "USD"}
-            document |= {"longQuote": _amount(offers[0][0]), "shortQuote": short}
+            document["longQuote"] = _amount(offers[0][0])
+            document["shortQuote"] = {"value": _plain(1 - bids[0][0]), "currency": "USD"}
         return document
-
-
-def _error(request_id: str, text: str | None) -> Row:
-    document = {"requestId": request_id, "error": text} if text else {}
-    return Row("error", "error", document, "S16")
 
 
 # ---- numbers and orders of the retail API
@@ -323,43 +287,35 @@ def _two_figures(value: Fraction) -> str:
 def retail_order(row: Document) -> Document:
     """Return an order as the retail API shows it (§2.8)."""
     scale, price_scale = row["qty_scale"], row["price_scale"]
-    quantities = {"quantity": "qty", "cumQuantity": "cum_qty", "leavesQuantity": "leaves_qty"}
-    time, notional = frames.TIMES_IN_FORCE[row["tif"]], row.get("filled_notional", 0)
-    return {
-        "id": row["id"],
-        "marketSlug": row["symbol"],
+    time = NAMES["tif"][row["tif"]].replace("GOOD_TILL_TIME", "GOOD_TILL_DATE")
+    mean = Fraction(row.get("filled_notional", 0), price_scale * (row.get("cum_qty") or 1))
+    commission = Fraction(row.get("commission", 0), scale * price_scale)
+    fields = "id marketSlug=symbol @goodTillTime=good_till @createTime=created"
+    return picture(row, f"{fields} @insertTime=inserted @lastTransactTime=changed") | {
         "side": f"ORDER_SIDE_{'BUY' if row['side'] == BUY else 'SELL'}",
         "type": f"ORDER_TYPE_{'MARKET' if row['type'] == MARKET_TO_LIMIT else 'LIMIT'}",
         "price": _dollars(Fraction(row["price"], price_scale)),
-        **{name: row.get(key, 0) / scale for name, key in quantities.items()},
-        "tif": f"TIME_IN_FORCE_{_TIMES.get(time, time)}",
-        "state": f"ORDER_STATE_{frames.ORDER_STATES[row.get('state', 0)]}",
-        "avgPx": _amount(Fraction(notional, price_scale * (row.get("cum_qty") or 1))),
-        "goodTillTime": instant(row.get("good_till")),
-        "createTime": instant(row["created"]),
-        "insertTime": instant(row.get("inserted")),
-        "commissionNotionalTotalCollected": _amount(
-            Fraction(row.get("commission", 0), scale * price_scale)
-        ),
-        "lastTransactTime": instant(row.get("changed")),
+        "quantity": row.get("qty", 0) / scale,
+        "cumQuantity": row.get("cum_qty", 0) / scale,
+        "leavesQuantity": row.get("leaves_qty", 0) / scale,
+        "tif": f"TIME_IN_FORCE_{time}",
+        "state": f"ORDER_STATE_{NAMES['state'][row.get('state', 0)]}",
+        "avgPx": _amount(mean),
+        "commissionNotionalTotalCollected": _amount(commission),
     }
 
 
 def retail_execution(execution: Document) -> Document:
     """Return an execution as the retail API shows it (§2.8)."""
     row, qty = execution["order"], execution.get("last_qty", 0)
-    scale = row["qty_scale"] * row["price_scale"]
-    commission = _amount(Fraction(execution.get("commission", 0), scale))
-    return {
-        "id": execution["id"],
+    commission = Fraction(execution.get("commission", 0), row["qty_scale"] * row["price_scale"])
+    price = Fraction(execution.get("last_px", 0), row["price_scale"])
+    fields = "id text tradeId=trade_id @transactTime=at ?aggressor"
+    return picture(execution, fields) | {
         "order": retail_order(row),
         "lastShares": _four(Fraction(qty, row["qty_scale"])) if qty else "0",
-        "lastPx": _dollars(Fraction(execution["last_px"], row["price_scale"])) if qty else None,
+        "lastPx": _dollars(price) if qty else None,
         "type": f"EXECUTION_TYPE_{REPORTS[execution['type']]}",
-        "text": execution.get("text", ""),
-        "transactTime": instant(execution["at"]),
         "transactTradeDate": instant(midnight_utc(trade_date(execution["at"]))),
-        "tradeId": execution.get("trade_id", ""),
-        "aggressor": execution.get("aggressor", False),
-        "commissionNotionalCollected": commission if qty else None,
+        "commissionNotionalCollected": _amount(commission) if qty else None,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,9 +10,10 @@ from sim.kernel.instants import Instant
 from sim.oracle import frames
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.frames import Row
-from sim.oracle.state import EXPIRED, NEW, PENDING, TERMINATED, Document
+from sim.oracle.state import EXPIRED, PENDING, PENDING_NEW, TERMINATED, Document
 
-SILENT = {PENDING, TERMINATED}  # such an instrument has no book (rules L6, L8)
+SILENT = PENDING, TERMINATED  # such an instrument has no book (rules L6, L8)
+End = tuple[int, int, str]  # gRPC code, code of a WebSocket, rule
 
 
 @dataclass(eq=False)
@@ -21,33 +22,33 @@ class OpenStream:
 
     `symbols` and `accounts` are what it follows, None is all; `firm` has the accounts of its firm.
     `sent` has the last book of each symbol. `position` is how much of the history it has sent.
-    Its client has `spoken`, last when it was `heard`. Heartbeats are `period` apart; the last one was at `beat` and the next is `due`, 0 if never.
+    Its client has `spoken`, last when it was `heard`. Heartbeats are `period` apart; the next is
+    `due`, 0 if never.
     """
 
     number: int
     operation: str
     caller: str
-    opened: Instant
     request: Document
+    last_sent: Instant
+    heard: Instant
     session: tuple[str, ...] = ()
     firm: frozenset[str] = frozenset()
     accounts: frozenset[str] = frozenset()
     symbols: dict[str, None] | None = None
     spoken: bool = False
-    heard: Instant = 0
     snapshot_only: bool = False
     depth: int = 10
     single: bool = False
     scales: bool = False
     period: int = 0
     due: Instant = 0
-    last_sent: Instant = 0
     heartbeats: int = 0
     position: int = 0
     expected: list[Row] = field(default_factory=list)
     sent: dict[str, Row] = field(default_factory=dict)
     subscriptions: dict[str, Any] = field(default_factory=dict)
-    end: tuple[int, int, str] | None = None
+    end: End | None = None
     doubt: str = ""
 
     def covers(self, symbol: str) -> bool:
@@ -59,13 +60,13 @@ class OpenStream:
         for row in rows:
             if row.tag == "update.positions":
                 row = row._replace(position=at)
-                subject = row.document["account"], row.document["symbol"], at
+                subject = _subject(row)
                 self.expected = [each for each in self.expected if _subject(each) != subject]
             self.expected.append(row)
             self.last_sent = at
 
 
-def _subject(row: Row) -> tuple[str | None, str | None, Instant]:
+def _subject(row: Row) -> tuple[Any, ...]:
     return row.document.get("account"), row.document.get("symbol"), row.position
 
 
@@ -76,117 +77,82 @@ class Coverage:
 
     def __init__(self, exchange: NaiveExchange) -> None:
         self._exchange = exchange
-        self.orders = {row["id"]: row for row in exchange.beginning.orders}
+        beginning = exchange.beginning
+        self.orders = {row["id"]: row for row in beginning.orders}
         self.fills: dict[str, list[Document]] = {
-            trade["id"]: [trade["aggressor"], trade["passive"]]
-            for trade in exchange.beginning.trades
+            trade["id"]: [trade["aggressor"], trade["passive"]] for trade in beginning.trades
         }
+        self.silent: set[str] = set()  # terminated instruments whose last book was sent
         self._over: set[str] = set()
-        self._rows: dict[str, Callable[[OpenStream, Document], Iterator[Row]]] = {
-            frames.ORDERS: self._order_rows,
-            frames.DROP_COPY: self._copies,
-            frames.TRADES: self._trades,
-            frames.CHANGES: self._changes,
-            frames.POSITIONS: self._positions,
-            frames.LEDGER: self._entries,
-            frames.INSTRUMENTS: self._instruments,
-            frames.QUOTES: self.quote_rows,
-        }
 
     def note(self, event: Document) -> None:
-        """Remember what an event says of an order."""
-        if event["event"] != "Executed":
-            return
-        execution = event["execution"]
-        row = execution["order"]
-        self.orders[row["id"]] = row
-        if not row.get("leaves_qty") and row.get("state", NEW) != 7:
-            del self.orders[row["id"]]
-        if trade := execution.get("trade_id"):
-            self.fills.setdefault(trade, []).append(execution)
+        """Remember what an event says of an order, before streams are told."""
+        if event["event"] == "Executed":
+            execution = event["execution"]
+            row = execution["order"]
+            self.orders[row["id"]] = row
+            if not row.get("leaves_qty") and row.get("state") != PENDING_NEW:
+                del self.orders[row["id"]]
+            if trade := execution.get("trade_id"):
+                self.fills.setdefault(trade, []).append(execution)
 
     def noted(self, event: Document) -> None:
-        """Remember that an instrument is over, after the streams were told."""
+        """Remember that an instrument is over, after streams were told."""
         if self._is_over(event):
             self._over.add(event["symbol"])
-
-    def rows(self, stream: OpenStream, event: Document) -> list[Row]:
-        """Return what an event makes a stream send."""
-        rows = self._rows.get(stream.operation)
-        return list(rows(stream, event)) if rows else []
-
-    def _order_rows(self, stream: OpenStream, event: Document) -> Iterator[Row]:
-        """Executions and refused changes of the participant's orders (§4.4)."""
-        if event["event"] == "Executed":
-            order = event["execution"]["order"]
-            if order["account"] in stream.accounts and stream.covers(order["symbol"]):
-                document = frames.execution_document(event["execution"])
-                yield Row("", "update.executions", document, event["rule"])
-        elif event["event"] == "CancelRejected" and event["account"] in stream.accounts:
-            if not event["symbol"] or stream.covers(event["symbol"]):
-                yield Row("", "update.cancelReject", frames.reject_document(event), "M34")
-
-    def _copies(self, stream: OpenStream, event: Document) -> Iterator[Row]:
-        """Every execution of the firm (§6.2)."""
-        if event["event"] == "Executed":
-            order = event["execution"]["order"]
-            if order["account"] in stream.firm and stream.covers(order["symbol"]):
-                document = frames.execution_document(event["execution"])
-                yield Row("", "executions", document, event["rule"])
-
-    def _trades(self, stream: OpenStream, event: Document) -> Iterator[Row]:
-        """Each trade of the firm, once for each of its states (rule M42)."""
-        if event["event"] == "Traded" and stream.covers(event["symbol"]):
-            fills = self.fills.get(event["id"], [])
-            if any(fill["order"]["account"] in stream.firm for fill in fills):
-                document = frames.trade_document(fills, event["state"], stream.firm)
-                yield Row("", "tradeCaptureReports", document, event["rule"])
-
-    def _changes(self, stream: OpenStream, event: Document) -> Iterator[Row]:
-        """Each change of a position of the firm, settlements among them (rule L28)."""
-        if event["event"] == "PositionChanged" and event["account"] in stream.firm:
-            if stream.covers(event["symbol"]):
-                document = frames.change_document(event)
-                yield Row("", "positionChanges", document, event["rule"])
-
-    def _positions(self, stream: OpenStream, event: Document) -> Iterator[Row]:
-        """Positions that changed, and those whose instrument expired (streams.md)."""
-        if event["event"] == "PositionChanged" and event["account"] in stream.accounts:
-            document = frames.change_document(event)["position"]
-            yield Row("", "update.positions", document, event["rule"])
-        elif self._is_over(event):
-            for account in sorted(stream.accounts):
-                held = self._exchange.account(account).positions.get(event["symbol"])
-                if held is not None:
-                    document = frames.position_document(account, event["symbol"], held)
-                    yield Row("", "update.positions", document | {"expired": True}, "L8")
+        if event["event"] == "BookChanged":
+            if self._exchange.market(event["symbol"]).state == TERMINATED:
+                self.silent.add(event["symbol"])
 
     def _is_over(self, event: Document) -> bool:
         """Whether an instrument expires or pays for the first time."""
-        if event["event"] == "StateChanged":
-            return event["state"] in (EXPIRED, TERMINATED) and event["symbol"] not in self._over
-        final = event["event"] == "Settled" and not event["preliminary"]
-        return final and event["symbol"] not in self._over
+        over = event["event"] == "StateChanged" and event["state"] in (EXPIRED, TERMINATED)
+        over = over or (event["event"] == "Settled" and not event["preliminary"])
+        return over and event["symbol"] not in self._over
 
-    def _entries(self, stream: OpenStream, event: Document) -> Iterator[Row]:
-        """Entries of the account's ledger, those of internal types never (rule P18)."""
-        if event["event"] == "CashMoved" and event["account"] in stream.accounts:
-            kind = frames.ENTRY_TYPES[event["type"]]
-            kinds = {name.rpartition("_TYPE_")[2] for name in stream.request.get("entryTypes", ())}
-            if not kinds or kind in {name.removeprefix("BALANCE_") for name in kinds}:
-                yield Row("", "entries", frames.entry_document(event), event["rule"])
-
-    def _instruments(self, stream: OpenStream, event: Document) -> Iterator[Row]:
-        """Instruments whose state changed, as they are then (§6.2)."""
-        if event["event"] in ("StateChanged", "InstrumentListed") and stream.covers(
-            event["symbol"]
-        ):
-            market = self._exchange.market(event["symbol"])
-            document = frames.instrument_document(market)
-            yield Row("", "instruments", document, event["rule"])
+    def rows(self, stream: OpenStream, event: Document) -> Iterator[Row]:
+        """Yield what an event makes a stream send (§6.2, streams.md)."""
+        kind, rule = event["event"], event.get("rule", "")
+        subject = event["execution"]["order"] if kind == "Executed" else event
+        account, symbol = subject.get("account", ""), subject.get("symbol", "")
+        if symbol and stream.operation != frames.QUOTES and not stream.covers(symbol):
+            return
+        own, of_firm = account in stream.accounts, account in stream.firm
+        match stream.operation, kind:
+            case frames.ORDERS, "Executed" if own:
+                yield Row("", "update.executions", frames.execution_document(event["execution"]), rule)
+            case frames.ORDERS, "CancelRejected" if own:
+                fields = "orderId=order_id text ?isReplace=is_replace clordId=clord_id"
+                document = frames.picture(event, f"{fields} @transactTime=at")
+                yield Row("", "update.cancelReject", document, rule)
+            case frames.DROP_COPY, "Executed" if of_firm:
+                yield Row("", "executions", frames.execution_document(event["execution"]), rule)
+            case frames.TRADES, "Traded":
+                fills = self.fills.get(event["id"], [])
+                if stream.firm & {fill["order"]["account"] for fill in fills}:
+                    document = frames.trade_document(fills, event["state"], stream.firm)
+                    yield Row("", "tradeCaptureReports", document, rule)
+            case frames.CHANGES, "PositionChanged" if of_firm:
+                yield Row("", "positionChanges", frames.change_document(event), rule)
+            case frames.POSITIONS, "PositionChanged" if own:
+                yield Row("", "update.positions", frames.change_document(event)["position"], rule)
+            case frames.POSITIONS, _ if self._is_over(event):
+                for row in self._held(stream, "update.positions"):
+                    if row.document["symbol"] == symbol:
+                        yield row._replace(document=row.document | {"expired": True})
+            case frames.LEDGER, "CashMoved" if own:
+                asked = {each.rpartition("_TYPE_")[2] for each in stream.request.get("entryTypes", ())}
+                asked = {each.removeprefix("BALANCE_") for each in asked}
+                if not asked or frames.NAMES["entry"][event["type"]] in asked:
+                    yield Row("", "entries", frames.entry_document(event), rule)
+            case frames.INSTRUMENTS, "StateChanged" | "InstrumentListed":
+                document = frames.instrument_document(self._exchange.market(symbol))
+                yield Row("", "instruments", document, rule)
+            case frames.QUOTES, _:
+                yield from self.quote_rows(stream, event)
 
     def quote_rows(self, stream: OpenStream, event: Document) -> Iterator[Row]:
-        """Requests and fills of quotes to everybody, quotes to their requester and maker (L13)."""
+        """Yield requests and fills of quotes for everybody, quotes for requester and maker (L13)."""
         if event["event"] == "RfqChanged":
             tag, document = frames.quote_document(event)
             own = {event["rfq"]["account"], (event["quote"] or event["rfq"])["account"]}
@@ -196,27 +162,27 @@ class Coverage:
             if any(fill["order"].get("quote_id") for fill in self.fills.get(event["id"], ())):
                 yield Row("", "rfqTrade", {}, event["rule"])
 
-    # ---- how a stream begins
+    def _held(self, stream: OpenStream, tag: str) -> Iterator[Row]:
+        fields = frames.POSITION.removesuffix(" #bodPosition=bod @updateTime=at")
+        for account in sorted(stream.accounts):
+            for symbol, held in self._exchange.account(account).positions.items():
+                row = {name: getattr(held, name) for name in ("net", "bought", "sold", "cost", "realized")}
+                row |= {"account": account, "symbol": symbol}
+                yield Row("", tag, frames.picture(row, fields), "L8")
 
     def snapshot(self, stream: OpenStream) -> list[Row]:
         """Return the state with which a stream of a state begins (§6.2)."""
-        exchange = self._exchange
         if stream.operation == frames.ORDERS:
-            orders = [
+            rows = [
                 Row("", "snapshot.orders", frames.order_document(row))
                 for row in self.orders.values()
                 if row["account"] in stream.accounts and stream.covers(row["symbol"])
             ]
-            return [Row("", "snapshot", {}, "S1"), *orders]
+            return [Row("", "snapshot", {}), *rows]
         if stream.operation == frames.POSITIONS:
-            held = [
-                Row("", "snapshot.positions", frames.position_document(account, symbol, position))
-                for account in sorted(stream.accounts)
-                for symbol, position in exchange.account(account).positions.items()
-            ]
-            return [Row("", "snapshot", {}, "S1"), *held]
+            return [Row("", "snapshot", {}), *self._held(stream, "snapshot.positions")]
         if stream.operation == frames.INSTRUMENTS:
-            symbols = dict.fromkeys(stream.request.get("symbols") or exchange.beginning.instruments)
-            markets = map(exchange.market, symbols)
+            every = self._exchange.beginning.instruments
+            markets = map(self._exchange.market, every if stream.symbols is None else stream.symbols)
             return [Row("", "instruments", frames.instrument_document(each)) for each in markets]
         return []
