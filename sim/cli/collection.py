@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.cli.arguments import Options, usage_error
+from sim.read.layout import put
 
 _KINDS = ("bruno", "postman")
 
@@ -49,13 +50,13 @@ def run(args: argparse.Namespace) -> int:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    print(f"{len(rows)} requests in {len(files)} files in {folder}; on a fresh exchange:")
+    put(f"{len(rows)} requests in {len(files)} files in {folder}; on a fresh exchange:")
     if args.kind == "bruno":
-        print(f"  cd {folder} && npx @usebruno/cli run -r --env sandbox --delay 60")
+        put(f"  cd {folder} && npx @usebruno/cli run -r --env sandbox --delay 60")
     else:
-        print(f"  npx newman run {folder}/sandbox.postman_collection.json \\")
-        print(f"    -e {folder}/sandbox.postman_environment.json --delay-request 60")
-    print("The environment holds credentials of this exchange.")
+        put(f"  npx newman run {folder}/sandbox.postman_collection.json \\")
+        put(f"    -e {folder}/sandbox.postman_environment.json --delay-request 60")
+    put("The environment holds credentials of this exchange.")
     return 0
 
 

@@ -13,6 +13,7 @@ import argparse
 from pathlib import Path
 
 from sim.cli.arguments import Options, usage_error
+from sim.read.layout import put
 
 # File in the project, by name of the template.
 FILES = {
@@ -55,9 +56,9 @@ def run(args: argparse.Namespace) -> int:
             file.write(text)
         if path.suffix == ".sh":
             path.chmod(0o755)
-        print(f"  {path}")
+        put(f"  {path}")
     into = "" if args.folder == Path() else f"cd {args.folder} && "
-    print(f"next: {into}sim run scenarios/first.yaml && pytest tests/test_exchange.py")
+    put(f"next: {into}sim run scenarios/first.yaml && pytest tests/test_exchange.py")
     return 0
 
 

@@ -41,16 +41,17 @@ from sim.cli.arguments import (
 )
 from sim.cli.json_lines import JsonLines, wants_json_lines
 from sim.cli.parsing.parser import HelpFormatter, Parser, Version, nearest
+from sim.read.layout import put
 
 COMMANDS = {
     "an exchange to talk to": ("serve", "demo", "mcp"),
     "scenarios": ("init", "run", "check", "schema", "coverage"),
     "journals of finished runs": (
-        *("open", "report", "replay", "diff", "timeline", "explain", "conformance"),
+        *("open", "report", "replay", "diff", "timeline", "explain", "conformance", "audit"),
     ),
     "the real service": ("record", "compare", "infer", "fidelity", "witness"),
-    "your client's own tests": ("certify", "calendar"),
-    "search for failures": ("sweep", "hunt", "explore", "shrink", "bisect"),
+    "your client's own tests": ("certify", "calendar", "explore"),
+    "search for failures": ("sweep", "hunt", "shrink", "bisect"),
     "reference and credentials": (
         *("catalogue", "openapi", "asyncapi", "collection", "proto"),
         *("keys", "token", "sign", "completion"),
@@ -91,7 +92,7 @@ def _main(argv: list[str]) -> int:
         sys.stdout.flush()
     except KeyboardInterrupt as stop:
         notes = getattr(stop, "__notes__", ())
-        print(" ".join(("sim: interrupted", *notes)), file=sys.stderr)
+        put(" ".join(("sim: interrupted", *notes)), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of the output has closed the pipe (`sim timeline … | head`): not an error.
@@ -109,7 +110,7 @@ def _run(args: argparse.Namespace) -> int:
     code is 130.
     """
     if args.problems:
-        print(args.problems, end="", file=sys.stderr)
+        put(*args.problems.splitlines(), file=sys.stderr)
         return USAGE
     if args.command in SERVING:  # they handle the end themselves, and import only what they need
         return int(args.run(args))
@@ -169,15 +170,15 @@ def _expected_error(error: Exception) -> int:
 
     match error:
         case ScenarioError():
-            print(*with_carets(error.problems), sep="\n", file=sys.stderr)
+            put(*with_carets(error.problems), file=sys.stderr)
         case UnreadableJournal():
-            print(error, file=sys.stderr)
+            put(error, file=sys.stderr)
         case UsageError() | FlowError():
             return usage_error(str(error))
         case NotFound():
             return usage_error(f"{error.message}: {error.remedy}")
         case Divergence():
-            print(*error.lines(), sep="\n", file=sys.stderr)
+            put(*error.lines(), file=sys.stderr)
             return DIVERGED
         case _:
             raise error
@@ -255,7 +256,7 @@ def _with_environment(parser: Parser, argv: list[str]) -> list[str]:
     word, *arguments = argv
     if "--help" not in arguments and "-h" not in arguments:
         for warning in unknown_variables(parser, os.environ, lambda: parsers()[1].values()):
-            print(warning, file=sys.stderr)
+            put(warning, file=sys.stderr)
     added = from_environment(parser, arguments, os.environ)
     parser.added = added
     return [word, *added, *arguments]

@@ -94,7 +94,6 @@ class State(Struct):
     rfqs: RfqsState
     partners: PartnersState
     recurring_feed: RecurringFeedState
-    pause: list[str]
     awaited: SynchronousOrdersState
     fees: list[FeeRow]
     scoring: list[PeriodScore]

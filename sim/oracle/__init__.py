@@ -15,10 +15,10 @@ the stop order that it triggers. These the law computes and expects, field by fi
 still expected when the input ends did not happen, and whatever happened without being expected or
 allowed has no cause. Both are disagreements (`law.py`).
 
-**Undecided** is a verdict too. Where an assumption, luck or an injected fault decides, the law takes
-what it observes and checks that it was possible. Where it lacks the knowledge to say even that, it
-says so, by kind, and counts. A judge that answers "agreed" where it only has not looked is worse
-than none: the docs name every kind, and tests bound the share.
+**Undecided** is a verdict too. Where an assumption, luck or an injected fault decides, the law
+takes what it observes and checks that it was possible. Where it lacks the knowledge to say even
+that, it says so, by kind, and counts. A judge that answers "agreed" where it only has not looked is
+worse than none: the docs name every kind, and tests bound the share.
 
 **One mistake is told once.** After a disagreement the law takes over what the run shows, and goes
 on from there.

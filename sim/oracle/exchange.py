@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sim.kernel.instants import Instant
-from sim.oracle.state import Document, Market, NaiveAccount, NaiveOrder, NaivePosition, order_from
+from sim.oracle.state import (
+    PENDING_NEW,
+    Document,
+    Market,
+    NaiveAccount,
+    NaiveOrder,
+    NaivePosition,
+    order_from,
+)
 from sim.read.observed import Beginning
 
 
@@ -31,12 +39,14 @@ class NaiveExchange:
         self.now: Instant = beginning.now
         self.markets: dict[str, Market] = {}
         self.orders: dict[str, NaiveOrder] = {}
+        self.received: dict[str, NaiveOrder] = {}  # orders that the engine has not taken (M36)
         self.accounts = {
             row["name"]: NaiveAccount(
                 row["name"], row["kind"], row["balance"], row["collateral_return"]
             )
             for row in beginning.accounts
         }
+        self.maintenance = beginning.access["paused"]
         self.expected: list[Expected] = []
         self.filled: list[tuple[str, str]] = []  # accounts and symbols of the last fills
         self._queue = 0
@@ -46,7 +56,10 @@ class NaiveExchange:
             held.bought, held.sold = row["qty_bought"], row["qty_sold"]
             held.bod, held.changed = row["bod_net"], row["changed"]
         for row in beginning.orders:
-            self.admit(order_from(row), waiting=row["type"] in (3, 4))
+            if row.get("state") == PENDING_NEW:
+                self.received[row["id"]] = order_from(row)
+            else:
+                self.admit(order_from(row), waiting=row["type"] in (3, 4))
 
     # ---- what there is
 
@@ -55,9 +68,22 @@ class NaiveExchange:
         market = self.markets.get(symbol)
         if market is None:
             terms = self.beginning.instruments[symbol]
-            market = Market(terms, terms["state"], settlement=terms["settlement"])
+            state = terms["state"]
+            market = Market(
+                terms,
+                state,
+                settlement=terms["settlement"],
+                pinned=state if terms["pinned"] else None,
+                closes=terms["closes"],
+                closed=terms["closed_at"],
+                listed=terms["created"],
+            )
             self.markets[symbol] = market
         return market
+
+    def listed(self, symbol: str) -> Market | None:
+        """Return an instrument, None of a symbol that there is not."""
+        return self.market(symbol) if symbol in self.beginning.instruments else None
 
     def account(self, name: str) -> NaiveAccount:
         """Return an account. One that was opened during the run begins empty."""
@@ -80,6 +106,7 @@ class NaiveExchange:
         """Put an order into the book, or among the stop orders, behind all others."""
         self.orders[order.id] = order
         order.waiting = waiting
+        order.admitted = self.now
         self.requeue(order)
         market = self.market(order.symbol)
         (market.stops if waiting else market.orders).append(order)

@@ -20,11 +20,13 @@ def trade(
     qty: int,
     price: int,
     *,
-    auction: bool = False,
+    mode: str = "maker_taker",
 ) -> None:
-    """Trade two orders: two reports, a trade, two positions, and cash on both sides (rule M1)."""
+    """Trade two orders: two reports, a trade, two positions, and cash on both sides (rule M1).
+
+    `mode` is which of them pays as taker and which as maker.
+    """
     theta = rates(exchange, market.terms)
-    mode = exchange.assumed("auction.fee_mode") if auction else "maker_taker"
     for order, aggressor in ((taker, True), (maker, False)):
         if mode == "none":
             cents = 0

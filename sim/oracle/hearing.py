@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sim.oracle.doubts import DOUBTS
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.state import Document
 from sim.oracle.verdict import AuditVerdict, Disagreement
@@ -43,5 +44,7 @@ class Hearing:
         )
 
     def undecided(self, kind: str) -> None:
-        """Note that the law cannot decide something about the input, and why."""
+        """Note that the law cannot decide something about the input, by a kind of `DOUBTS`."""
+        if kind not in DOUBTS:
+            raise KeyError(kind)
         self.doubt = self.doubt or kind

@@ -38,7 +38,7 @@ class Law:
         hearing = self._hearing = Hearing(self.exchange, self.verdict)
         self._orders = orders.OrderRules(hearing)
         self._lifecycle = lifecycle.LifecycleRules(hearing)
-        self._settlement = settlement.SettlementRules(hearing)
+        self._settlement = settlement.SettlementRules(hearing, self._lifecycle.maintenance)
         self._streams = streams.StreamRules(hearing)
         self._parts = (
             access.AccessRules(hearing),
@@ -116,6 +116,8 @@ class Law:
             self.exchange.account(event["account"]).cash = event["after"]
         elif event["event"] == "StateChanged":
             self.exchange.market(event["symbol"]).state = event["state"]
+        elif event["event"] == "MaintenanceChanged":
+            self.exchange.maintenance = event["active"]
 
     def _adopt_order(self, row: Document) -> None:
         order, reported = self.exchange.orders.get(row["id"]), order_from(row)
@@ -134,18 +136,15 @@ class Law:
         row, report = execution["order"], execution["type"]
         order = self.exchange.orders.get(row["id"])
         if report == NEW and (order is None or order.state == PENDING_NEW):
-            self._orders.entered(order_from(row))
-            if row.get("cross_id") or row.get("quote_id"):
-                self._hearing.undecided("trades outside the book")
-                self.exchange.admit(order_from(row))
-            else:
-                matching.enter(self.exchange, order_from(row))
+            self._entered(row)
         elif report == REJECTED:
             self._orders.rejected(order_from(row), event)
+            self.exchange.orders[row["id"]] = order_from(row)
         elif order is None:
             self._unexpected(event)
         elif report == CANCELED:
-            self._orders.canceled(order, event)
+            if not self._lifecycle.canceled(order, event):
+                self._orders.canceled(order, event)
             self.exchange.remove(order)
         elif report == ORDER_EXPIRED:
             self._lifecycle.expired(order, event)
@@ -155,6 +154,17 @@ class Law:
             matching.replace(self.exchange, order, order_from(row))
         elif not self._auction(event):
             self._unexpected(event)
+
+    def _entered(self, row: Document) -> None:
+        if row.get("host_cross_id"):
+            self._orders.crossed(order_from(row))
+            return
+        self._orders.entered(order_from(row))
+        if row.get("quote_id"):
+            self._hearing.undecided("trades outside the book")
+            self.exchange.admit(order_from(row))
+        else:
+            matching.enter(self.exchange, order_from(row))
 
     def _auction(self, event: Document) -> bool:
         """Return whether a fill begins an auction, and expect the rest of that."""
@@ -188,6 +198,12 @@ class Law:
                 self._settlement.settled(event)
             case "StateChanged":
                 self._lifecycle.changed(event)
+            case "RuleApplied" if event["rule"] == "M36":
+                self._orders.delayed(event)
+            case "InstrumentListed":
+                self._lifecycle.listed(event)
+            case "MaintenanceChanged":
+                self._lifecycle.maintenance.changed(event)
             case "CancelRejected":
                 self._orders.change_refused(event)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.fills import trade
@@ -20,6 +20,7 @@ from sim.oracle.state import (
     ORDER_EXPIRED,
     PREOPEN,
     REPLACED,
+    RETAIL,
     SELL,
     STOP,
     STOP_LIMIT,
@@ -53,9 +54,9 @@ def within(market: Market, order: NaiveOrder) -> list[NaiveOrder]:
 
 def conflict(order: NaiveOrder, other: NaiveOrder) -> bool:
     """Return whether two orders must not trade with each other (rules M26, M30)."""
-    return bool(
-        order.smp_id and order.smp_id == other.smp_id and order.participant == other.participant
-    )
+    if order.participant != other.participant:
+        return False
+    return order.channel == RETAIL or bool(order.smp_id and order.smp_id == other.smp_id)
 
 
 def reached(market: Market, order: NaiveOrder) -> list[NaiveOrder]:
@@ -126,6 +127,13 @@ def end(exchange: NaiveExchange, order: NaiveOrder, state: int, rule: str) -> No
     )
 
 
+def cross(exchange: NaiveExchange, first: NaiveOrder, second: NaiveOrder) -> None:
+    """Trade the sides of a cross at once, at the price of the first, which has priority (M44)."""
+    market, mode = exchange.market(first.symbol), exchange.assumed("orders.cross_fee_mode")
+    trade(exchange, market, second, first, first.qty, first.price, mode=mode)
+    settle_down(exchange, market, [first.price])
+
+
 # ---- what follows
 
 
@@ -162,7 +170,7 @@ def trigger(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> list[
     order.waiting = False
     order.type = LIMIT if order.type == STOP_LIMIT else MARKET_TO_LIMIT
     if order.type == MARKET_TO_LIMIT:
-        order.price = sweep_price(market, order)
+        order.price = sweep(market, order)
     exchange.requeue(order)
     market.orders.append(order)
     exchange.expect("Executed", order.id, "M12", type=NEW, order_type=order.type)
@@ -172,13 +180,15 @@ def trigger(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> list[
     return execute(exchange, market, order)
 
 
-def sweep_price(market: Market, order: NaiveOrder) -> int:
-    """Return the last price at which an order would trade through the book; 0 without any."""
+def sweep(market: Market, order: NaiveOrder) -> int:
+    """Return the last price at which an order would trade through the book; 0 without any.
+
+    A price of its own is the worst that it accepts (rules M10, M13).
+    """
     left, price = order.leaves_qty, 0
-    for other in opposite(market, order):
-        if left <= 0:
-            break
-        left, price = left - other.leaves_qty, other.price
+    for other in within(market, order) if order.price else opposite(market, order):
+        if left > 0 and not conflict(order, other):
+            left, price = left - other.leaves_qty, other.price
     return price
 
 
@@ -237,35 +247,48 @@ def auction_price(exchange: NaiveExchange, market: Market) -> int | None:
 
 
 def uncross(exchange: NaiveExchange, market: Market) -> list[int]:
-    """Trade everything that crosses at one price, by price and time (rules L16, L19, L21)."""
+    """Trade everything that crosses at one price, by price and time (rules L16, L19, L21).
+
+    Before that, orders are canceled until none would trade with its own.
+    """
     price = auction_price(exchange, market)
+    while price is not None and (pair := _first_conflict(market, price)):
+        later, earlier = pair
+        if later.smp in (CANCEL_RESTING, REMOVE_BOTH):
+            end(exchange, earlier, CANCELED, "L19")
+        if later.smp != CANCEL_RESTING:
+            end(exchange, later, CANCELED, "L19")
+        price = auction_price(exchange, market)
     if price is None:
         return []
-    _prevent_in_auction(exchange, market, price)
-    while True:
-        bids = [order for order in market.side(BUY) if order.price >= price]
-        offers = [order for order in market.side(SELL) if order.price <= price]
-        if not bids or not offers:
-            return [price]
+    for first, second, qty in list(_matches(market, price)):
+        mode = exchange.assumed("auction.fee_mode")
+        trade(exchange, market, second, first, qty, price, mode=mode)
+    return [price]
+
+
+def _matches(market: Market, price: int) -> Iterator[tuple[NaiveOrder, NaiveOrder, int]]:
+    """Yield the pairs that trade at a price, the earlier order first, and their quantities."""
+    bids = [order for order in market.side(BUY) if order.price >= price]
+    offers = [order for order in market.side(SELL) if order.price <= price]
+    left = {order.id: order.leaves_qty for order in (*bids, *offers)}
+    while bids and offers:
         first, second = sorted((bids[0], offers[0]), key=lambda order: order.queue)
-        qty = min(first.leaves_qty, second.leaves_qty)
-        trade(exchange, market, second, first, qty, price, auction=True)
+        qty = min(left[first.id], left[second.id])
+        yield first, second, qty
+        for side in (bids, offers):
+            left[side[0].id] -= qty
+            if not left[side[0].id]:
+                side.pop(0)
 
 
-def _prevent_in_auction(exchange: NaiveExchange, market: Market, price: int) -> None:
-    """Apply self-match prevention before the auction; the later order is the aggressor (L19)."""
-    crossing = [
-        order
-        for order in sorted(market.orders, key=lambda each: each.queue)
-        if order.sign * (order.price - price) >= 0
-    ]
-    for later in crossing:
-        for other in crossing:
-            if other.queue >= later.queue or other.side == later.side:
-                continue
-            if not (later.leaves_qty and other.leaves_qty and conflict(later, other)):
-                continue
-            if later.smp in (CANCEL_RESTING, REMOVE_BOTH):
-                end(exchange, other, CANCELED, "L19")
-            if later.smp in (0, REJECT_AGGRESSOR, REMOVE_BOTH):
-                end(exchange, later, CANCELED, "L19")
+def _first_conflict(market: Market, price: int) -> tuple[NaiveOrder, NaiveOrder] | None:
+    """Return the first pair that would trade and must not, the later one first (rule L19)."""
+    return next(
+        (
+            (later, earlier)
+            for earlier, later, _ in _matches(market, price)
+            if conflict(later, earlier)
+        ),
+        None,
+    )

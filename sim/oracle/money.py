@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.fees import rates
-from sim.oracle.state import BUY, CANCELED, CASH, SELL, Market, NaiveAccount, NaiveOrder
+from sim.oracle.state import BUY, CANCELED, CASH, SELL, STOP, Market, NaiveAccount, NaiveOrder
 
 
 def unit(market: Market) -> int:
@@ -34,11 +34,16 @@ def returns_collateral(exchange: NaiveExchange, account: NaiveAccount) -> bool:
 
 
 def side_cost(
-    exchange: NaiveExchange, account: NaiveAccount, market: Market, orders: list[NaiveOrder]
+    exchange: NaiveExchange,
+    account: NaiveAccount,
+    market: Market,
+    orders: list[NaiveOrder],
+    entering: NaiveOrder | None = None,
 ) -> int:
     """Return what orders of one side reserve (rules P3, P4).
 
-    What closes a position costs nothing; the best prices close first.
+    What closes a position costs nothing; the best prices close first. An order that enters pays
+    its taker fee too.
     """
     held = account.positions.get(market.symbol)
     net = held.net if held else 0
@@ -47,19 +52,33 @@ def side_cost(
     for order in orders:
         closing = min(order.leaves_qty, max(0, -order.sign * net))
         net += order.sign * closing
-        total += opening_cost(exchange, market, order, order.leaves_qty - closing)
+        opening = order.leaves_qty - closing
+        total += opening * _collateral(market, order) * unit(market)
+        if order is entering:
+            total += entry_fee(exchange, market, order, opening)
     return total
 
 
-def opening_cost(exchange: NaiveExchange, market: Market, order: NaiveOrder, qty: int) -> int:
-    """Return what a quantity of an order costs that opens a position, with its taker fee."""
-    if not qty:
-        return 0
-    price = order.price if order.side == BUY else market.price_scale - order.price
+def _collateral(market: Market, order: NaiveOrder) -> int:
+    """Return what a contract of an order needs, in price units (rules P2, P3).
+
+    A stop order without a limit may trade at every price of the band.
+    """
+    price = order.price
+    if order.type == STOP:
+        price = market.terms["price_high" if order.side == BUY else "price_low"]
+    return price if order.side == BUY else market.price_scale - price
+
+
+def entry_fee(exchange: NaiveExchange, market: Market, order: NaiveOrder, qty: int) -> int:
+    """Return the taker fee of an order at its limit (rule P4)."""
     theta = rates(exchange, market.terms)
     p = Fraction(order.price, market.price_scale)
-    fee = theta.taker * Fraction(qty, market.qty_scale) * p * (1 - p)
-    return qty * price * unit(market) + round(fee * 100) * CASH // 100
+    exact = theta.taker * p * (1 - p) + theta.tail * p * (1 - p) ** 4
+    charge = round(exact * Fraction(qty, market.qty_scale) * 100)
+    if theta.cap is not None:
+        charge = min(charge, round(theta.cap * 100))
+    return charge * CASH // 100
 
 
 def reserve(exchange: NaiveExchange, account: NaiveAccount, market: Market) -> int:
@@ -73,6 +92,18 @@ def reserve(exchange: NaiveExchange, account: NaiveAccount, market: Market) -> i
 def _orders(market: Market, account: str, side: int) -> list[NaiveOrder]:
     orders = (*market.orders, *market.stops)
     return [order for order in orders if order.account == account and order.side == side]
+
+
+def shortage(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> tuple[int, int] | None:
+    """Return what an account has and what an order needs, None if it has enough (rules P3, P4).
+
+    It needs the worse side of the instrument's open orders, the new one among them.
+    """
+    account = exchange.account(order.account)
+    orders = [each for each in _orders(market, order.account, order.side) if each.id != order.id]
+    required = side_cost(exchange, account, market, [*orders, order], order)
+    available = buying_power(exchange, account)
+    return (available, required) if required > available else None
 
 
 def release_unfunded(exchange: NaiveExchange) -> None:

@@ -60,11 +60,13 @@ class NaiveOrder:
     smp: int = 0
     channel: int = EXCHANGE
     cross_id: str = ""
+    host_cross_id: str = ""
     quote_id: str = ""
     session_id: str = ""
     submitter: str = ""
     seq: int = 0
-    queue: int = 0
+    queue: int = 1 << 62  # behind all others until it is in the market
+    admitted: Instant = 0
     waiting: bool = False  # a stop order that no trade has triggered yet
     taker_fees: Fraction = Fraction(0)  # exact fees of its fills as a taker, in dollars
     taker_charged: int = 0  # what was charged for them, in cents
@@ -73,6 +75,21 @@ class NaiveOrder:
     def sign(self) -> int:
         """1 of a buy, -1 of a sell."""
         return 1 if self.side == BUY else -1
+
+    @property
+    def stops(self) -> bool:
+        """Whether it is a stop order that has not been triggered."""
+        return self.type in (STOP, STOP_LIMIT)
+
+    @property
+    def derived(self) -> bool:
+        """Whether its limit is the best price of a side (rule M21)."""
+        return self.best_limit or self.immediately_executable_limit
+
+    @property
+    def rejects_own(self) -> bool:
+        """Whether it is refused rather than trade with its own (rules M26, M27, M30)."""
+        return self.channel == RETAIL or (bool(self.smp_id) and self.smp in (0, 1))
 
 
 _ORDER = {each.name for each in fields(NaiveOrder)}
@@ -115,16 +132,23 @@ class NaiveAccount:
 class Market:
     """An instrument: its terms as the run began with them, state, orders and trades.
 
-    `orders` are open and in the book, `stops` wait outside it.
+    `orders` are open and in the book, `stops` wait outside it. `pinned` is the state that an
+    operator set, `closes` when trading ends for good and `closed` when it last did. Schedule and
+    dates change nothing before `due`.
     """
 
     terms: Document
     state: int = CLOSED
     orders: list[NaiveOrder] = field(default_factory=list)
     stops: list[NaiveOrder] = field(default_factory=list)
-    trades: list[Document] = field(default_factory=list)
+    trades: list[str] = field(default_factory=list)  # ids of those that were not busted
     settlement: Document | None = None
     reference: int | None = None  # the last price that was traded
+    pinned: int | None = None
+    closes: Instant = 0
+    closed: Instant | None = None
+    due: Instant | None = None
+    listed: Instant = 0
 
     @property
     def symbol(self) -> str:

@@ -57,7 +57,7 @@ class StreamRules:
         self._coverage.note(event)
         self._replays.add(event, self._instant(event))
         if kind == "FaultStruck" and event["plane"] == "stream":
-            self._doubt(event["subject"])
+            self._doubt(event.get("subject", ""))
         first = self._timers.get(now, [""])[0]
         self._pass(now if first.startswith("stream.") else now - 1)
         for stream in self._open.values():
@@ -275,7 +275,7 @@ class StreamRules:
         self._open[stream.number] = stream
         for event in observed.events:
             if event["event"] == "FaultStruck":
-                self._doubt(event["subject"])
+                self._doubt(event.get("subject", ""))
         if doubtful:
             stream.doubt = "a resume token that the law has not met"
         else:
@@ -291,7 +291,7 @@ class StreamRules:
         named = request.get("accounts") or request.get("account")
         named = [named] if isinstance(named, str) else named
         if stream.operation == frames.PRIVATE:
-            key = observed.input["credential"]["key"]
+            key = observed.input["credential"].get("key")
             keys = self._exchange.beginning.api_keys
             named = [row["account"] for row in keys if row["key_id"] == key]
         stream.accounts = frozenset(
@@ -366,6 +366,8 @@ class StreamRules:
             self._show_all(stream, symbols)
         elif stream.operation in SOCKETS:
             stream.send(self._sockets.answer(stream, frame), observed.now)
+        else:
+            stream.doubt = stream.doubt or "frames of a stream that takes none"
 
 
 def _channels(rows: list[Row]) -> dict[str, list[Row]]:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from sim.api.pipeline.inputs import Outcome, Post, StepResult
 from sim.kernel.instants import OUT_OF_RANGE, Instant, format_instant
 from sim.read.commands import sim_command
+from sim.read.earlier_files import set_aside
 from sim.read.exchange_coverage import Recorder, packed
 from sim.read.features import FeatureRecorder
 from sim.read.invariant_checks import InvariantChecks
@@ -195,14 +196,24 @@ def run_scenario(
         coverage=packed(recorder.coverage) if recorder is not None else "",
         features=tuple(features.met) if features is not None else (),
     )
-    kept = journals or (None if report.ok else save_failures)
-    return _write(report, written.getvalue(), kept, None if report.ok else pages, copy)
+    kept, asked_for = journals or (None if report.ok else save_failures), journals is not None
+    page = None if report.ok else pages
+    return _write(report, written.getvalue(), kept, page, copy, asked_for=asked_for)
 
 
 def _write(
-    report: Report, journal: bytes, journals: Path | None, pages: Path | None, copy: int
+    report: Report,
+    journal: bytes,
+    journals: Path | None,
+    pages: Path | None,
+    copy: int,
+    *,
+    asked_for: bool,
 ) -> Report:
-    """Write a run's journal and its page into these folders. Return the report with their paths."""
+    """Write a run's journal and its page into these folders. Return the report with their paths.
+
+    A journal that somebody `asked_for` replaces no file of an earlier run.
+    """
     stem = run_file(report.scenario, report.params, report.changes, report.seed, copy)
     if pages is not None:
         pages.mkdir(parents=True, exist_ok=True)
@@ -210,6 +221,8 @@ def _write(
     if journals is not None:
         path = journals if names_a_file(journals) else journals / f"{stem}{JOURNAL_SUFFIX}"
         path.parent.mkdir(parents=True, exist_ok=True)
+        if asked_for:
+            set_aside(path)
         path.touch(0o600)
         path.write_bytes(journal)
         report = replace(report, journal=str(path))

@@ -8,14 +8,15 @@ terms, accounts, balances, standing orders, values of assumptions and quirks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias, cast
 from urllib.parse import parse_qsl
 
 from msgspec import Struct, json, to_builtins
 
-from sim.api.codecs.codecs import dialect_at, json_encoder, protobuf_decoder
+from sim.api.codecs.codecs import BadInput, dialect_at, json_decoder, json_encoder, protobuf_decoder
 from sim.api.pipeline.inputs import Close, Input, Outcome, Post, Reply, Resolve, RestCall, Send
+from sim.contract.contract import Contract
 from sim.contract.messages import Message
 from sim.kernel.instants import Instant
 from sim.kernel.journal_reader import UNREADABLE
@@ -31,12 +32,16 @@ class Beginning(Struct, frozen=True):
     | Field | Meaning |
     |---|---|
     | now | the first instant |
-    | instruments | terms by symbol, with `state`, `pinned` and `settlement`; read when asked for |
+    | instruments | terms by symbol, with the `Standing` of each |
     | accounts | name, kind, balance, collateral_return |
     | positions, orders | rows as in the journal; open orders in order of priority |
     | firms, api_keys | who may call, with users, scopes and limits |
     | fees | rows that a scenario adds to the published schedule |
-    | windows | announced maintenance |
+    | windows | announced maintenance, with its lead |
+    | operations | the contract: addresses, gRPC methods, scope, participant, credential, limits |
+    | access | tokens, used assertions and limits so far; whether maintenance refuses calls |
+    | people | verifications and prefills, by firm and external id |
+    | webhooks | registrations, events, deliveries, attempts and breakers |
     | assumed | the value of an assumption by its name, as it is at the moment of the question |
     | active | whether a quirk is active, by its name, at the moment of the question |
     """
@@ -51,6 +56,10 @@ class Beginning(Struct, frozen=True):
     api_keys: list[Document]
     fees: list[Document]
     windows: list[Document]
+    operations: tuple[Document, ...]
+    access: Document
+    people: tuple[Document, Document]
+    webhooks: Document
     assumed: Callable[[str], Any]
     active: Callable[[str], bool]
 
@@ -61,12 +70,11 @@ class ObservedInput:
     | Attribute | Meaning |
     |---|---|
     | seq, at, now | its number; the instants before and after it |
-    | epoch | the number of jumps in time before it |
     | input, out | its line in the journal: the input, and the outcome without long bodies |
     | operation | name of the operation that was called; "" if none was |
     | status, code | HTTP status; gRPC code |
     | pending_on | name of the late answer that brings the outcome; "" if this is the answer |
-    | headers | of an answer over HTTP |
+    | headers, request_id | of an answer over HTTP, and the trace id that it carries |
     """
 
     def __init__(
@@ -74,7 +82,6 @@ class ObservedInput:
     ) -> None:
         self._engine, self._input, self._outcome = engine, input_, outcome
         self.seq, self.at, self.now = outcome.seq, at, engine.now
-        self.epoch = engine.epoch
         self.out: Document = json.decode(out)
         self.operation: str = self.out.get("operation", "")
         reply = outcome.reply
@@ -82,6 +89,7 @@ class ObservedInput:
         self.code = 0 if reply is None else reply.code
         self.pending_on = "" if reply is None else reply.pending_on
         self.headers = () if reply is None else reply.headers
+        self.request_id = "" if reply is None else reply.request_id
 
     @cached_property
     def input(self) -> Document:
@@ -117,6 +125,24 @@ class ObservedInput:
         operation = self._engine.contract.by_name(self.operation)
         return _document(self._engine, operation.request, operation.content, message)
 
+    @cached_property
+    def message(self) -> Document | None:
+        """The request of a call as the contract's message: its names, with numbers for
+        enumerations and instants. None of a call that asks for nothing, or cannot be read.
+        """
+        if not self.operation:
+            return None
+        kind = self._engine.contract.by_name(self.operation).request
+        try:
+            if isinstance(self._input, RestCall):
+                message = json_decoder(kind)(self.request)
+            else:
+                message = protobuf_decoder(kind)(getattr(self._input, "message", b""))
+        except (BadInput, ValueError, TypeError, LookupError):
+            return None
+        document: Document = to_builtins(message)
+        return document
+
     def _rest_request(self, call: RestCall) -> Document:
         query: dict[str, list[str]] = {}
         for name, value in parse_qsl(call.query, keep_blank_values=True):
@@ -125,7 +151,7 @@ class ObservedInput:
             name: values[0] if len(values) == 1 else values for name, values in query.items()
         }
         match = self._engine.pipeline.routers[call.plane].match(call.verb, call.path)
-        request |= getattr(match, "params", {})
+        request |= getattr(match, "path_params", {})
         body = _json(call.body.encode()) if call.body and not call.form else None
         if call.form:
             request |= dict(parse_qsl(call.body))
@@ -140,7 +166,7 @@ class ObservedInput:
         return self._answer_of(reply)
 
     def _answer_of(self, reply: Reply) -> Any:
-        if isinstance(self._input, RestCall):
+        if isinstance(self._input, RestCall) or getattr(self._input, "web_socket", False):
             return _json(reply.body)
         if reply.code or not self.operation:
             return None
@@ -215,37 +241,61 @@ def _json(body: bytes) -> Any:
         return None
 
 
+class Standing(Struct, frozen=True):
+    """How an instrument stands: state, whether an operator set it, its close and settlement."""
+
+    state: int
+    pinned: bool
+    closed_at: Instant | None
+    settlement: Document | None
+
+
 class InstrumentDocuments(Mapping[str, Document]):
-    """The instruments of an exchange, with their present state."""
+    """The instruments of an exchange, with their states as they were when this was made.
+
+    An instrument that nobody has touched has the state of its dates, read when asked for.
+    """
 
     def __init__(self, simulation: Simulation) -> None:
-        self._simulation = simulation
-
-    def __getitem__(self, symbol: str) -> Document:
-        trading = self._simulation.exchange.trading
-        instrument = trading.instruments.get(symbol)
-        if instrument is None:
-            raise KeyError(symbol)
-        settlement = trading.listings.settlements.newest_record(symbol)
-        terms: Document = to_builtins(instrument)
-        return terms | {
-            "state": int(trading.lifecycle.state(symbol)),
-            "pinned": trading.lifecycle.is_pinned(symbol),
-            "closed_at": trading.lifecycle.closed_at(symbol),
-            "settlement": to_builtins(settlement),
+        self._trading = simulation.exchange.trading
+        lifecycle = self._trading.lifecycle
+        self._standing = {
+            symbol: self._standing_of(symbol)
+            for symbol in self._trading.instruments.symbols()
+            if lifecycle.is_materialised(symbol)
         }
 
+    def _standing_of(self, symbol: str) -> Standing:
+        lifecycle = self._trading.lifecycle
+        return Standing(
+            state=int(lifecycle.state(symbol)),
+            pinned=lifecycle.is_pinned(symbol),
+            closed_at=lifecycle.closed_at(symbol),
+            settlement=to_builtins(self._trading.listings.settlements.newest_record(symbol)),
+        )
+
+    def __getitem__(self, symbol: str) -> Document:
+        instrument = self._trading.instruments.get(symbol)
+        if instrument is None:
+            raise KeyError(symbol)
+        standing = self._standing.get(symbol) or self._standing_of(symbol)
+        terms: Document = to_builtins(instrument)
+        changing: Document = to_builtins(standing)
+        return terms | changing
+
     def __iter__(self) -> Iterator[str]:
-        return iter(self._simulation.exchange.trading.instruments.symbols())
+        """Yield the symbols of those that somebody has touched."""
+        return iter(self._standing)
 
     def __len__(self) -> int:
-        return len(self._simulation.exchange.trading.instruments)
+        return len(self._standing)
 
 
 def beginning_of(simulation: Simulation) -> Beginning:
     """Return the state in which a simulation is, as plain data."""
     exchange = simulation.exchange
     trading, ctx = exchange.trading, exchange.ctx
+    leads = {window.name: window.lead for window in exchange.maintenance.upcoming()}
     return Beginning(
         now=ctx.now,
         instruments=InstrumentDocuments(simulation),
@@ -256,16 +306,46 @@ def beginning_of(simulation: Simulation) -> Beginning:
         firms=[to_builtins(firm) for firm in exchange.firms.all()],
         api_keys=[to_builtins(key) for key in exchange.firms.api_keys()],
         fees=[to_builtins(row) for row in trading.fees.save()],
-        windows=[to_builtins(window) for window in exchange.maintenance_calendar.save()],
+        windows=[
+            to_builtins(window) | {"lead": leads.get(window.name, 0)}
+            for window in exchange.maintenance_calendar.save()
+        ],
+        operations=_operations(simulation.contract),
+        access=_access_of(simulation),
+        people=to_builtins((exchange.kyc.save(), exchange.prefills.save())),
+        webhooks=to_builtins(exchange.webhooks.save()),
         assumed=ctx.assumptions.save().__getitem__,
         active=lambda name: ctx.quirks.save().get(name, (0, 1))[0] > 0,
     )
 
 
-def follow(simulation: Simulation, take: Callable[[ObservedInput], object]) -> None:
-    """Hand each input that a simulation handles from now on to a function."""
+@lru_cache(maxsize=1)
+def _operations(contract: Contract) -> tuple[Document, ...]:
+    """Return the rows of the contract, without dates: those are the law's own."""
+    return tuple(
+        {
+            "name": each.name,
+            "rest": [address.split(" ", 1) for address in each.rest],
+            "planes": each.planes,
+            "methods": each.full_methods,
+            "scope": each.scope,
+            "participant": each.participant,
+            "credential": each.credential,
+            "limits": each.limits,
+            "content": each.content,
+        }
+        for each in contract.operations
+    )
 
-    def observe(engine: Engine, input_: Input, outcome: Outcome, at: Instant, out: bytes) -> None:
-        take(ObservedInput(engine, input_, outcome, at, out))
 
-    simulation.engine.observers.append(observe)
+def _access_of(simulation: Simulation) -> Document:
+    exchange = simulation.exchange
+    counters = exchange.rate_limits.save()
+    credentials: Document = to_builtins(exchange.credentials.save())
+    return credentials | {
+        "environment": exchange.credentials.environment.name,
+        "paused": exchange.maintenance.active,
+        "limits": to_builtins(counters.replaced),
+        "full_at": to_builtins(counters.buckets),
+        "windows": to_builtins(counters.windows),
+    }

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from sim.read.commands import sim_command
 from sim.read.features import totals
 from sim.read.headless_run import Report
-from sim.read.layout import counted, wrapped
+from sim.read.layout import counted, put, wrapped
 from sim.read.progress import Progress
 from sim.read.tables import print_table
 from sim.run.loader.load import load_scenario
@@ -115,7 +115,7 @@ class Sweep(NamedTuple):
         if not self.failures:
             return
         if self.interrupted:
-            print("interrupted: nothing was shrunk", file=out)
+            put("interrupted: nothing was shrunk", file=out)
             return
         job, report = self.failures[0]
         scenario = scenario_of(job)
@@ -144,11 +144,11 @@ def sweep(plan: RunPlan, out: TextIO) -> Sweep:
     documents = [row.document() for row in rows.values() if row.failed or not row.change]
     print_table(documents, out)
     reports = [report for _, report in failures]
-    print(file=out)
+    put(file=out)
     for line in _summary(plan, list(rows.values()), reports):
-        print(line, file=out)
+        put(line, file=out)
     if bar.interrupted:
-        print(interrupted_note(plan, sum(row.runs for row in rows.values()), len(jobs)), file=out)
+        put(interrupted_note(plan, sum(row.runs for row in rows.values()), len(jobs)), file=out)
     return Sweep(list(rows.values()), failures, bar.interrupted, frozenset(features))
 
 

@@ -135,7 +135,7 @@ class Host:
         )
         if self._meters:
             measure(self._meters, self.simulation, outcome, headers, wall)
-        return self._reply_of(outcome)
+        return self._reply_of(outcome, wall)
 
     def rpc(self, method: str, metadata: Mapping[str, str], message: bytes, peer: str) -> Reply:
         """Handle one unary gRPC request."""
@@ -144,7 +144,7 @@ class Host:
         outcome = self.simulation.rpc(method, metadata, message, peer=peer, wall=wall)
         if self._meters:
             measure(self._meters, self.simulation, outcome, metadata, wall)
-        return self._reply_of(outcome)
+        return self._reply_of(outcome, wall)
 
     def open(
         self,
@@ -166,9 +166,9 @@ class Host:
         if self._meters:
             measure(self._meters, self.simulation, outcome, metadata, wall)
         if outcome.reply is not None:
-            return self._reply_of(outcome)
+            return self._reply_of(outcome, wall)
         buffer = self.streams.begin(outcome.stream)
-        self._finish(outcome)
+        self._finish(outcome, wall)
         return buffer
 
     def frame(self, stream: StreamBuffer, message: bytes) -> None:
@@ -208,14 +208,14 @@ class Host:
         elif self.driver.fast:
             self.driver.called()
 
-    def _reply_of(self, outcome: Outcome) -> Reply:
+    def _reply_of(self, outcome: Outcome, wall: int) -> Reply:
         reply = outcome.reply
         if reply is None:
             raise AssertionError("a call without a reply")
         if reply.pending_on:
             # Before the effects, because they may contain the answer.
             self.replies.expect(reply.pending_on)
-        self._finish(outcome)
+        self._finish(outcome, wall)
         return reply
 
     def _webhook_answered(self, attempt: Post, answer: ReceiverResponse) -> None:
@@ -229,20 +229,23 @@ class Host:
 
     # ---- effects
 
-    def _finish(self, outcome: Outcome) -> None:
-        """Apply what follows from an input, and rearm a paced clock for new timers."""
-        self._follow(outcome)
+    def _finish(self, outcome: Outcome, wall: int = 0) -> None:
+        """Apply what follows from an input, and rearm a paced clock for new timers.
+
+        `wall` is the wall clock, in nanoseconds, when a call arrived.
+        """
+        self._follow(outcome, wall)
         if self.driver.paced:
             self.driver.rearm()
 
-    def _follow(self, outcome: Outcome) -> None:
+    def _follow(self, outcome: Outcome, wall: int = 0) -> None:
         """Apply the effects of an input, and tell those who want to know about it."""
         if outcome.warning:
             log.warning("%s", outcome.warning)
         if outcome.effects:
             self.apply(outcome.effects)
         if self._observer is not None:
-            self._observer.after_input(self.simulation, outcome)
+            self._observer.after_input(self.simulation, outcome, wall)
         self.watchers.wake()
 
     def apply(self, effects: list[Effect]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from sim.api.pipeline.settings import Settings
+from sim.read.layout import put
 from sim.server.console import Console
 from sim.server.history_access import OpenedRun
 from sim.server.host import Host
@@ -86,7 +87,7 @@ async def _show(
             console.say(f"replayed {recorded.total} inputs, every line as recorded")
         except Divergence as difference:
             code = DIVERGED
-            print(*difference.lines(), sep="\n", file=sys.stderr, flush=True)
+            put(*difference.lines(), file=sys.stderr, flush=True)
     code = await shutdown.code or code
     replaying.cancel()
     telling.cancel()

@@ -17,6 +17,7 @@ import aiohttp
 from sim.api.pipeline.settings import Settings
 from sim.kernel.journal import JournalLost
 from sim.read.commands import sim_command
+from sim.read.layout import put
 from sim.run.simulation import Simulation
 from sim.server.console import Console
 from sim.server.host import Host
@@ -142,7 +143,7 @@ def _announce(
     room = room_url(facts["control"], control_token)
     console.ready(facts, greeting(facts, took_ms, room))
     if control_token and options.log_format == "text":
-        print(f"control plane token: {control_token}", flush=True)
+        put(f"control plane token: {control_token}", flush=True)
     elif control_token and options.ready_file is None:
         console.say(
             "the control plane requires a token, which is not printed: set one with"

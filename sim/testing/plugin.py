@@ -141,6 +141,7 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     if folder := request.config.getoption("exchange_keep"):
         journal = Path(folder).absolute() / f"{_file_name(request.node.nodeid)}.ndjson"
         journal.parent.mkdir(parents=True, exist_ok=True)
+        journal.unlink(missing_ok=True)  # of the last time that this test ran
     report = request.config.pluginmanager.get_plugin(COVERAGE)
     recorder = report.recorder if report is not None else None
     served = ServedExchange(scenario, seed=marked.seed, journal=journal, observer=recorder)

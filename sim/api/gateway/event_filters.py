@@ -15,7 +15,7 @@ from sim.api.gateway.event_views import event_view
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_page, folded
 from sim.api.gateway.market_columns import SORTED_BY
 from sim.api.gateway.market_index import MarketIndex
-from sim.contract.messages.gateway_v1 import Event, Market, Tag
+from sim.contract.messages.gateway_v1 import Event, Tag
 from sim.core.exchange import Exchange
 from sim.core.model.reference_data import Flags
 from sim.kernel.indexes.ordered_index import KeyIndex, both, flags_of, pick
@@ -36,9 +36,7 @@ class EventFilters(NamedTuple):
 
     def select(self, index: MarketIndex) -> Flags:
         """Flag the events that pass."""
-        tests = self.tests
-        passed = index.catalogue.events_where(lambda event: all(test(event) for test in tests))
-        return reduce(both, self.flags, passed)
+        return reduce(both, self.flags, index.catalogue.events_where(*self.tests))
 
 
 def events_numbered(index: MarketIndex, ids: Iterable[int]) -> Flags:
@@ -56,11 +54,6 @@ def events_named(index: MarketIndex, slugs: Iterable[str]) -> Flags:
 def events_like(index: MarketIndex, test: Test) -> Flags:
     """Flag the events that pass a test of their own properties."""
     return bytes(map(test, index.catalogue.events))
-
-
-def events_with_market(index: MarketIndex, test: Callable[[Market], bool]) -> Flags:
-    """Flag the events with a market that passes a test of its template's properties."""
-    return index.catalogue.events_where(lambda event: any(map(test, event.markets)))
 
 
 def carrying(tags: Iterable[Tag], numbers: Collection[int], *, related: bool) -> frozenset[str]:

@@ -6,10 +6,21 @@ generated event has one state for all of its markets that are dormant, because t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
+from itertools import repeat
+
 from msgspec.structs import replace
 
 from sim.api.gateway.game_views import show_game, whole_seconds
-from sim.api.gateway.live_views import liquidity, listed, market_version, market_view, open_interest
+from sim.api.gateway.live_views import (
+    MarketVersion,
+    liquidity,
+    listed,
+    market_version,
+    market_view,
+    open_interest,
+)
 from sim.api.pipeline.answer_cache import AnswerCache
 from sim.contract.messages.gateway_v1 import Event, EventCombos, ImageDisplayType, Market
 from sim.core.catalogue.assumptions import EVENTS_DEPRECATED
@@ -69,13 +80,15 @@ def event_view(exchange: Exchange, event: Event) -> Event:
     """Return an event as it is now, with its markets."""
     game = how_it_stands(exchange, event)
     version: tuple[object, ...]
+    versions: Iterable[MarketVersion | None] = repeat(None)
     if exchange.reference.generated_dates(event.slug) is None:
-        version = tuple(market_version(exchange, market) for market in _listed(exchange, event))
+        versions = [market_version(exchange, market) for market in _listed(exchange, event)]
+        version = tuple(versions)
     else:
         version = _generated_version(exchange, event)
 
     def build() -> Event:
-        markets = [market_view(exchange, market) for market in _listed(exchange, event)]
+        markets = list(map(partial(market_view, exchange), _listed(exchange, event), versions))
         return _event(exchange, event, markets, game)
 
     deprecated = exchange.ctx.assumptions.text(EVENTS_DEPRECATED)

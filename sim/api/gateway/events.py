@@ -14,7 +14,6 @@ from sim.api.gateway.event_filters import (
     carrying,
     events_between,
     events_like,
-    events_with_market,
     shared_tests,
 )
 from sim.api.gateway.event_views import event_view, exists
@@ -164,9 +163,9 @@ def _on_places(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[
         yield events_like(index, lambda event: team_id in [team.id for team in event.teams])
     types, sports_types = request.market_types, request.sports_market_types
     if types:
-        yield events_with_market(index, lambda market: market.market_type in types)
+        yield index.catalogue.events_with_market(lambda market: market.market_type in types)
     if sports_types:
-        yield events_with_market(index, lambda market: of_sport(market, sports_types))
+        yield index.catalogue.events_with_market(lambda market: of_sport(market, sports_types))
 
 
 def _on_dates(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[Flags]:

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.api.gateway.event_filters import (
-    EventFilters,
-    Test,
-    event_views,
-    events_between,
-    events_with_market,
-)
+from sim.api.gateway.event_filters import EventFilters, Test, event_views, events_between
 from sim.api.gateway.list_query import check_page, within
 from sim.api.gateway.market_columns import ACTIVE, CLOSED
 from sim.api.gateway.market_index import MarketIndex, market_index
@@ -54,9 +48,9 @@ def _filters(index: MarketIndex, request: wire.SearchEventsRequest) -> EventFilt
     starts = request.start_time_min, request.start_time_max
     flags = [*events_between(index, "starttime", starts)]
     if types:
-        flags.append(events_with_market(index, lambda market: market.market_type in types))
+        flags.append(index.catalogue.events_with_market(lambda market: market.market_type in types))
     if request.combo_enabled_only:
-        flags.append(events_with_market(index, lambda market: market.combo_enabled))
+        flags.append(index.catalogue.events_with_market(lambda market: market.combo_enabled))
     if request.status:
         flags += _in_status(index, request.status)
     return EventFilters(list(_tests(index.exchange, request)), flags)

@@ -23,6 +23,7 @@ from time import monotonic
 
 from sim.cli.arguments import FAILED, Options, check_writable, count, from_options
 from sim.cli.json_output import add_json, give_json, text_output
+from sim.read.layout import put
 
 INPUTS = 20_000
 SAVED = Path("runs/hunt")
@@ -91,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
             write_finding(finding, number, folder, bar.step)
             for number, finding in enumerate(state.findings, 1)
         ]
-    print(*lines(state, findings), sep="\n", file=out)
+    put(*lines(state, findings), file=out)
     if args.junit is not None:
         args.junit.write_bytes(junit_of(state, findings, plan.seed))
     give_json(args, document(state, findings, plan.seed))

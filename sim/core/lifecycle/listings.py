@@ -108,6 +108,13 @@ class Listings:
             self.lifecycle.await_edge(instrument)
         return was
 
+    def reopen(self, symbol: str, why: Why) -> None:
+        """Open an instrument that an operator opened, or move it to where its schedule has it."""
+        if self.lifecycle.is_pinned(symbol):
+            self.change_state(symbol, InstrumentState.OPEN, pin=False, why=why)
+        else:
+            self.transitions.follow(self.instruments.require(symbol), why=why)
+
     def follow(self, symbol: str) -> None:
         """Move an instrument to the state that its dates demand, after they have changed."""
         self.transitions.follow(self.instruments.require(symbol))

@@ -16,7 +16,7 @@ from sim.evidence.witness.checks import CHECKS
 from sim.evidence.witness.observation import ClientObservation, WorldReset, observed
 from sim.evidence.witness.statements import KINDS, facts
 from sim.read.junit import Case, Suite, junit
-from sim.read.layout import counted, wrapped
+from sim.read.layout import counted, put, wrapped
 from sim.read.replay import journal_lines, lines_leading_to, simulation_of
 from sim.read.tables import print_table
 from sim.run.simulation import Simulation
@@ -180,7 +180,7 @@ def write(witness: Witness, name: str, out: TextIO) -> None:
             _print(f"{check}: {contradiction.sentence} [{noun} {lines}]", out)
         more = verdict.count - len(verdict.contradictions)
         if more:
-            print(f"{check}: and {more} more", file=out)
+            put(f"{check}: and {more} more", file=out)
     rows = [
         {
             "check": check,
@@ -202,11 +202,11 @@ def write(witness: Witness, name: str, out: TextIO) -> None:
         _print(f"{count} could not be read, {first}; `sim compare` shows what is wrong", out)
     total = sum(verdict.count for verdict in witness.checks.values())
     observations = counted(witness.observations, "observation")
-    print(f"{name}: {observations}, {counted(total, 'contradiction')}", file=out)
+    put(f"{name}: {observations}, {counted(total, 'contradiction')}", file=out)
 
 
 def _print(text: str, out: TextIO) -> None:
-    print(*wrapped(text, "  ", first=""), sep="\n", file=out)
+    put(*wrapped(text, "  ", first=""), file=out)
 
 
 def junit_of(witnesses: dict[str, Witness]) -> bytes:

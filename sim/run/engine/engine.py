@@ -32,7 +32,7 @@ passes them in as data. `Simulation` decides how runs begin (worlds, seeds, file
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from msgspec import json
 
@@ -78,8 +78,6 @@ from sim.world.start.populate import populate
 from sim.world.start.world import World
 
 Act: TypeAlias = Callable[["Engine", str, str, dict[str, object], Outcome], object]
-# Gets an input that was handled: its outcome, the instant before it, its outcome in the journal.
-Observer: TypeAlias = Callable[["Engine", Input, Outcome, Instant, bytes], None]
 _encode = json.Encoder().encode
 
 
@@ -95,6 +93,20 @@ class Behaviour(NamedTuple):
     finishers: Mapping[str, Finisher]
     act: Act
     extensions: tuple[Callable[[Engine], Extension], ...] = ()
+
+
+class RunObserver(Protocol):
+    """Somebody outside who looks at everything that a run does, and changes nothing."""
+
+    def after_input(
+        self, engine: Engine, input_: Input, outcome: Outcome, at: Instant, out: bytes
+    ) -> None:
+        """Take an input whose line is written: `at` is the instant before it, `out` its outcome as
+        the journal has it.
+        """
+
+    def after_jump(self) -> None:
+        """Note that the run goes on in the state of another moment."""
 
 
 class Engine:
@@ -136,7 +148,7 @@ class Engine:
         self._inputs = merge_owners(extension.inputs for extension in extensions)
         self._timers = self._timer_handlers()
         self.travelled = True  # extensions may request inputs before the next one enters
-        self.observers: list[Observer] = []  # told of each input once its line is written
+        self.observers: list[RunObserver] = []
         self.snapshots: Snapshots
 
     def _timer_handlers(self) -> OutcomeHandlers:
@@ -293,8 +305,8 @@ class Engine:
         except BaseException as error:
             journal.end(error)
             raise
-        for observe in self.observers:
-            observe(self, input_, outcome, at, entry)
+        for observer in self.observers:
+            observer.after_input(self, input_, outcome, at, entry)
         if self.snapshots.due(journal.seq) and not journal.shadow:
             self._keep_snapshot(outcome)
         return outcome

@@ -49,9 +49,12 @@ class RunInputs(RunView):
         """Handle one HTTP request.
 
         `headers` is case-insensitive. `wall` is the host's wall clock, used only to judge the
-        freshness of signatures.
+        freshness of signatures. A body that is too large is not kept, only its size in bytes, as
+        if it came over a socket.
         """
         engine = self.engine
+        if len(body) > engine.settings.max_body:
+            body, oversize = b"", len(body)
         return engine.enter(
             redaction.redact_rest(
                 engine, plane, verb, path, query, headers, body, peer, wall, oversize

@@ -21,7 +21,7 @@ from sim.read.export.journal_to_scenario import scenario_document
 from sim.read.export.yaml_writer import as_yaml
 from sim.read.features import GROUPS, describe, totals
 from sim.read.junit import Case, Suite, junit
-from sim.read.layout import counted, listed, wrapped
+from sim.read.layout import counted, listed, put, wrapped
 from sim.read.replay import Divergence, replay_file
 from sim.search.delta import minimal
 from sim.search.hunt.campaign import CampaignState, EpisodeReport, HuntFinding
@@ -129,16 +129,16 @@ class Printer:
                 continue
             self._printed[group] += 1
             if self._printed[group] <= _SHOWN_MAX:
-                print(f"{inputs:>8}  {describe(feature)}", file=self._out)
+                put(f"{inputs:>8}  {describe(feature)}", file=self._out)
             else:
                 self._more[group] += 1
         if report.finding is not None:
             trouble = report.finding.trouble
             text = f"{inputs:>8}  FOUND {trouble.kind}: {trouble.text}"
-            print(*wrapped(text, " " * 10, first=""), sep="\n", file=self._out, flush=True)
+            put(*wrapped(text, " " * 10, first=""), file=self._out, flush=True)
         if report.ends_round and self._more:
             counts = ", ".join(f"{n} {group}s" for group, n in sorted(self._more.items()))
-            print(f"{inputs:>8}  and {counts}", file=self._out, flush=True)
+            put(f"{inputs:>8}  and {counts}", file=self._out, flush=True)
             self._more.clear()
 
 

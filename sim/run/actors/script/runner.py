@@ -212,7 +212,8 @@ class Script(Extension):
         is_own = self._is_next(input_)
         if is_own and isinstance(input_, StreamOpened):
             self._opened(outcome)
-        self._clients.streams.absorb(outcome)
+        if outcome.effects:
+            self._clients.streams.absorb(outcome)
         if self._answered:
             answered, self._answered = self._answered, []
             for pending, reply in answered:

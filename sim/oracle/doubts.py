@@ -1,0 +1,27 @@
+"""Why an input may be undecided: every kind, with its reason."""
+
+from __future__ import annotations
+
+DOUBTS = {
+    "contents of a read": "The law judges whether a read is served, not yet what it answers; the"
+    " witness and the relations of the hunt do.",
+    "frames that the law does not know": "Changes of funding transactions are on one stream only,"
+    " and in no journal.",
+    "frames of a stream that takes none": "A client wrote on a stream of the server, which gRPC"
+    " does not allow.",
+    "a resume token that the law has not met": "It was issued before the law began, or by a stream"
+    " that a fault had struck.",
+    "a limit whose counting began anew": "A limit was replaced, or the law began in its middle.",
+    "a cross that waits for the engine": "Both sides of a cross wait as one request.",
+    "a sealed code": "A code from a text message is in no journal.",
+    "a token that the journal does not name": "The answer that issued it was altered on its way.",
+    "an event from before the law began": "A delivery of an event that the law did not see.",
+    "an injected fault": "A fault changed the answer, so it shows nothing of the exchange.",
+    "an order bound to a stream": "An order of a session depends on the end of that stream.",
+    "trades outside the book": "The two orders of a confirmed quote trade with each other, at terms"
+    " that were agreed before.",
+    "prices of an index": "The index follows a random walk, of which clients see candles only when"
+    " they ask.",
+    "facts of a game": "The clock plays the games of the default world. No client sees a result"
+    " before it decides a market.",
+}
