@@ -28,16 +28,16 @@ def answer(exchange: NaiveExchange, stream: OpenStream, frame: Document) -> Answ
     if command == "keepalive":
         return [], [], None
     symbols = list(dict.fromkeys(frame[command].get("symbols", ())))
-    every = exchange.beginning.instruments
-    active = every if stream.symbols is None else stream.symbols
+    active = exchange.beginning.listed() if stream.symbols is None else list(stream.symbols)
     if command == "unsubscribe":
         if foreign := [symbol for symbol in symbols if symbol not in active]:
             return _error("NOT_SUBSCRIBED", foreign)
         _remove(stream, symbols, active)
         document = _acknowledgement("symbolsRemoved", symbols, stream.symbols or ())
         return [Row("", "subscriptionAck", document, "S10")], [], None
-    if unknown := [symbol for symbol in symbols if symbol not in every]:
+    if unknown := [symbol for symbol in symbols if symbol not in exchange.beginning.instruments]:
         return _error("INVALID_SYMBOL", unknown)
+    every = () if symbols else exchange.beginning.listed()
     added = symbols or [symbol for symbol in every if symbol not in active]
     again = [symbol for symbol in symbols if symbol in active]
     if again or not added:

@@ -58,7 +58,9 @@ class Replays:
         if not (token or since) or stream.operation not in (*_RESUMABLE, frames.LEDGER):
             return []
         first = self._tokens[token][1] if token else 0
-        start = max(parse_instant(since), _FLOOR) if since else 0
+        start = parse_instant(since) if since else 0
+        if stream.operation == frames.LEDGER:
+            start = max(start, _FLOOR)
         return [
             row._replace(position=position)
             for position, (at, event) in enumerate(self._events[first:], first + 1)

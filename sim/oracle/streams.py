@@ -101,16 +101,28 @@ class StreamRules:
         market = self._exchange.market(symbol)
         if market.state in SILENT and symbol not in stream.sent:
             return
+        stream.sent[symbol] = row = self._book(stream, symbol)
+        row.document.update({"transactTime": changed} if changed else {})
+        stream.send([row], now)
+        if market.state in SILENT:
+            del stream.sent[symbol]
+
+    def _book(self, stream: OpenStream, symbol: str) -> Row:
+        market = self._exchange.market(symbol)
         document = frames.book_document(market, stream.depth, single=stream.single)
         if stream.scales:
             scales = "#priceScale=price_scale #quantityScale=qty_scale"
             document |= frames.picture(market.terms, scales)
-        if changed:
-            document["transactTime"] = changed
-        stream.sent[symbol] = Row(symbol, "update", document, "S9")
-        stream.send([stream.sent[symbol]], now)
-        if market.state in SILENT:
-            del stream.sent[symbol]
+        return Row(symbol, "update", document, "S9")
+
+    def _list_combos(self) -> None:
+        """Expect new combos among all books, from the next time on that these are sent again."""
+        streams = [each for each in self._books() if each.symbols is None]
+        for stream in streams:
+            for symbol in self._exchange.beginning.listed():
+                state = self._exchange.market(symbol).state
+                if symbol not in stream.sent and state not in SILENT:
+                    stream.sent[symbol] = self._book(stream, symbol)
 
     def _show_all(self, stream: OpenStream, symbols: Iterable[str]) -> None:
         """Expect the books with which a subscription begins."""
@@ -173,6 +185,8 @@ class StreamRules:
             self._heard(observed)
         elif kind == "hangup":
             self._open.pop(observed.input["stream"], None)
+        elif observed.operation.endswith(".CreateCombo"):
+            self._list_combos()
         sent: dict[int, list[Document]] = {number: [] for number in self._open}
         operations = {number: stream.operation for number, stream in self._open.items()}
         for number, frame in observed.frames(operations):
@@ -348,8 +362,8 @@ class StreamRules:
         rows = self._replays.replay(stream) or self._coverage.snapshot(stream)
         stream.send(rows, self._exchange.now)
         if stream.operation == frames.BOOKS:
-            every = self._exchange.beginning.instruments
-            self._show_all(stream, every if stream.symbols is None else stream.symbols)
+            every = self._exchange.beginning.listed() if stream.symbols is None else ()
+            self._show_all(stream, stream.symbols or every)
         if stream.request.get("snapshotOnly"):
             stream.end = 0, 1000, "S11"
 

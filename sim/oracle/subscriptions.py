@@ -182,7 +182,7 @@ class Coverage:
         if stream.operation == frames.POSITIONS:
             return [Row("", "snapshot", {}), *self._held(stream, "snapshot.positions")]
         if stream.operation == frames.INSTRUMENTS:
-            every = self._exchange.beginning.instruments
-            markets = map(self._exchange.market, every if stream.symbols is None else stream.symbols)
+            every = self._exchange.beginning.listed() if stream.symbols is None else ()
+            markets = map(self._exchange.market, stream.symbols or every)
             return [Row("", "instruments", frames.instrument_document(each)) for each in markets]
         return []

@@ -33,6 +33,7 @@ class Beginning(Struct, frozen=True):
     |---|---|
     | now | the first instant |
     | instruments | terms by symbol, with the `Standing` of each |
+    | listed | every symbol in order of listing, as it is at the moment of the question |
     | accounts | name, kind, balance, collateral_return |
     | positions, orders | rows as in the journal; open orders in order of priority |
     | firms, api_keys | who may call, with users, scopes and limits |
@@ -48,6 +49,7 @@ class Beginning(Struct, frozen=True):
 
     now: Instant
     instruments: Mapping[str, Document]
+    listed: Callable[[], list[str]]
     accounts: list[Document]
     positions: list[Document]
     orders: list[Document]
@@ -299,6 +301,7 @@ def beginning_of(simulation: Simulation) -> Beginning:
     return Beginning(
         now=ctx.now,
         instruments=InstrumentDocuments(simulation),
+        listed=lambda: list(trading.instruments.symbols()),
         accounts=[to_builtins(account) for account in trading.ledger],
         positions=[to_builtins(position) for position in trading.positions.all()],
         orders=[to_builtins(order) for order in trading.orders.open()],
