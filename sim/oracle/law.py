@@ -10,7 +10,7 @@ After a disagreement the law takes over what the run shows, so that one mistake 
 
 from __future__ import annotations
 
-from sim.oracle import access, lifecycle, matching, orders, reads, settlement, streams, verification
+from sim.oracle import access, lifecycle, matching, orders, reads, settlement, verification
 from sim.oracle.exchange import Expected, NaiveExchange
 from sim.oracle.hearing import Hearing
 from sim.oracle.state import (
@@ -23,6 +23,7 @@ from sim.oracle.state import (
     Document,
     order_from,
 )
+from sim.oracle.streams.rules import StreamRules
 from sim.oracle.verdict import AuditVerdict, Disagreement
 from sim.read.observed import Beginning, ObservedInput
 
@@ -39,7 +40,7 @@ class Law:
         self._orders = orders.OrderRules(hearing)
         self._lifecycle = lifecycle.LifecycleRules(hearing)
         self._settlement = settlement.SettlementRules(hearing, self._lifecycle.maintenance)
-        self._streams = streams.StreamRules(hearing)
+        self._streams = StreamRules(hearing)
         self._parts = (
             access.AccessRules(hearing),
             self._orders,

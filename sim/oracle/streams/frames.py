@@ -27,7 +27,10 @@ MARKETS, PRIVATE = "RetailStreamsAPI.MarketsStream", "RetailStreamsAPI.PrivateSt
 
 # Where the rows of a frame are, and the keys that a heartbeat has (rule S5).
 _ROWS = {
-    ORDERS: ("snapshot.orders update.executions update.cancelReject", "heartbeat sessionId processedSentTime"),
+    ORDERS: (
+        "snapshot.orders update.executions update.cancelReject",
+        "heartbeat sessionId processedSentTime",
+    ),
     DROP_COPY: ("executions", "executions resumeToken"),
     TRADES: ("tradeCaptureReports", "tradeCaptureReports resumeToken"),
     CHANGES: ("positionChanges", "positionChanges resumeToken"),
@@ -37,34 +40,30 @@ _ROWS = {
     BOOKS: ("update", "heartbeat"),
     TALK: ("update subscriptionAck subscriptionError", "heartbeat"),
 }
-_DATED = set(
-    "priceToQuantityFilled fractionalQuantityScale commissionNotionalCollected transactTradeDate"
-    " outcomeSide action".split()
-)
+# Members of enumerations in order of their numbers, and fields that exist from a date on only.
 NAMES = {
-    "type": "UNDEFINED MARKET_TO_LIMIT LIMIT STOP STOP_LIMIT".split(),
-    "tif": (
-        "UNDEFINED DAY GOOD_TILL_CANCEL IMMEDIATE_OR_CANCEL GOOD_TILL_TIME FILL_OR_KILL".split()
-    ),
-    "state": (
-        "NEW PARTIALLY_FILLED FILLED CANCELED REPLACED REJECTED EXPIRED PENDING_NEW"
-        " PENDING_REPLACE PENDING_CANCEL PENDING_RISK".split()
-    ),
-    "trade": "UNDEFINED NEW CLEARED BUSTED".split(),
-    "rfq": "UNSPECIFIED OPEN CLOSED".split(),
-    "quote": "UNDEFINED ACTIVE CONFIRMED DELETED ACCEPTED EXECUTED".split(),
-    "entry": (
-        "UNDEFINED DEPOSIT WITHDRAWAL ORDER_EXECUTION CORRECTION NETTING RESOLUTION"
+    key: members.split()
+    for key, members in {
+        "type": "UNDEFINED MARKET_TO_LIMIT LIMIT STOP STOP_LIMIT",
+        "tif": "UNDEFINED DAY GOOD_TILL_CANCEL IMMEDIATE_OR_CANCEL GOOD_TILL_TIME FILL_OR_KILL",
+        "state": "NEW PARTIALLY_FILLED FILLED CANCELED REPLACED REJECTED EXPIRED PENDING_NEW"
+        " PENDING_REPLACE PENDING_CANCEL PENDING_RISK",
+        "trade": "UNDEFINED NEW CLEARED BUSTED",
+        "rfq": "UNSPECIFIED OPEN CLOSED",
+        "quote": "UNDEFINED ACTIVE CONFIRMED DELETED ACCEPTED EXECUTED",
+        "entry": "UNDEFINED DEPOSIT WITHDRAWAL ORDER_EXECUTION CORRECTION NETTING RESOLUTION"
         " MANUAL_ADJUSTMENT SECURITY_BALANCE_ADJUSTMENT SECURITY_MARK_TO_MARKET"
         " ACCOUNT_PROPERTY_ADJUSTMENT COMMISSION CONTRACT_EXPIRATION PENDING_CREDIT_ADJUSTMENT"
         " BEGINNING_OF_DAY SECURITY_WITHDRAWAL WITHDRAWAL_REJECTION MANUAL_TRANSFER"
         " AVERAGE_PRICE_TRANSFER GIVE_UP SYNCHRONIZATION INTEREST PENDING_WITHDRAWAL_CREATION"
-        " SETTLEMENT_FEE".split()
-    ),
+        " SETTLEMENT_FEE",
+        "dated": "priceToQuantityFilled fractionalQuantityScale commissionNotionalCollected"
+        " transactTradeDate outcomeSide action",
+    }.items()
 }
 
 
-class Row(NamedTuple):
+class FrameRow(NamedTuple):
     """One row of a frame. Rows of one `channel` have an order; `tag` says where the row stands.
 
     `position` is how many events of the history there were when it was sent.
@@ -77,47 +76,49 @@ class Row(NamedTuple):
     position: int = 0
 
 
-def rows_of(operation: str, frame: Document) -> list[Row] | None:
+def rows_of(operation: str, frame: Document) -> list[FrameRow] | None:
     """Return the rows of a frame; [] of a heartbeat, None of a frame that the law does not know."""
     if operation in (MARKETS, PRIVATE):
         return _socket_rows(frame)
     if operation == QUOTES:
-        return [Row("", tag, document) for tag, document in frame.items()]
+        return [FrameRow("", tag, document) for tag, document in frame.items()]
     if operation not in _ROWS:
         return None
     paths, heartbeat = _ROWS[operation]
-    rows = [Row("", "snapshot", {})] if "snapshot" in frame else []
+    rows = [FrameRow("", "snapshot", {})] if "snapshot" in frame else []
     for path in paths.split():
         value: Any = frame
         for key in path.split("."):
             value = (value or {}).get(key)
         documents = value if isinstance(value, list) else [value] if value else []
         channel = value["symbol"] if path == "update" and value else ""
-        rows += [Row(channel, path, document) for document in documents]
+        rows += [FrameRow(channel, path, document) for document in documents]
     return rows if rows or frame.keys() == set(heartbeat.split()) else None
 
 
-def _socket_rows(frame: Document) -> list[Row] | None:
+def _socket_rows(frame: Document) -> list[FrameRow] | None:
     """Return the rows of a frame of a WebSocket: itself, or the orders of a snapshot (S16)."""
     if "requestId" not in frame:
         return [] if frame == {"heartbeat": {}} else None
     request_id = frame["requestId"]
     if "error" in frame:
-        return [Row("error", "error", frame)]
+        return [FrameRow("error", "error", frame)]
     if snapshot := frame.get("orderSubscriptionSnapshot"):
-        rows = [Row(f"{request_id} snapshot", "order", row) for row in snapshot["orders"]]
-        return rows + [Row(f"{request_id} snapshot", "eof", {})] * snapshot["eof"]
+        rows = [FrameRow(f"{request_id} snapshot", "order", row) for row in snapshot["orders"]]
+        return rows + [FrameRow(f"{request_id} snapshot", "eof", {})] * snapshot["eof"]
     payload = frame.get("marketData") or frame.get("marketDataLite") or {}
-    return [Row(f"{request_id} {payload.get('marketSlug', '')}", "frame", frame)]
+    return [FrameRow(f"{request_id} {payload.get('marketSlug', '')}", "frame", frame)]
 
 
 def difference(expected: Any, observed: Any, path: str = "") -> str:
     """Return the first difference between an expected document and an observed one; "" if none."""
     pairs: list[tuple[Any, Any, Any]] = []
     if isinstance(expected, dict) and isinstance(observed, dict):
-        names = [name for name in expected if name in observed or name not in _DATED]
+        names = [name for name in expected if name in observed or name not in NAMES["dated"]]
         pairs = [(name, expected[name], observed.get(name)) for name in names]
-    elif isinstance(expected, list) and isinstance(observed, list) and len(expected) == len(observed):
+    elif (
+        isinstance(expected, list) and isinstance(observed, list) and len(expected) == len(observed)
+    ):
         pairs = [(i, *pair) for i, pair in enumerate(zip(expected, observed, strict=True))]
     elif expected != observed:
         return f"{path} is {observed}, not {expected}"
@@ -154,8 +155,8 @@ def _parts(fields: str) -> list[tuple[str, str, Callable[[Any], Any]]]:
 
 
 def picture(row: Document, fields: str) -> Document:
-    """Return fields of a row of the journal, written `name=key`: texts, # numbers, @ instants, and
-    ? flags.
+    """Return fields of a row of the journal, written `name=key`; # is a number, @ an instant, and
+    ? is a flag of true or false.
     """
     return {name: form(row.get(key)) for name, key, form in _parts(fields)}
 
@@ -201,7 +202,11 @@ def trade_document(fills: list[Document], state: int, accounts: frozenset[str]) 
         document = execution_document(fill)
         if fill["order"]["account"] not in accounts:
             document = picture(fill, "tradeId=trade_id #lastShares=last_qty #lastPx=last_px")
-            document["order"] = {"account": "", "participant": "", "symbol": fill["order"]["symbol"]}
+            document["order"] = {
+                "account": "",
+                "participant": "",
+                "symbol": fill["order"]["symbol"],
+            }
         trade["aggressor" if fill.get("aggressor") else "passive"] = document
     return trade
 
@@ -214,7 +219,8 @@ POSITION = (
 
 def change_document(event: Document) -> Document:
     """Return a change of a position, with the position after it (rules L28, P23)."""
-    document = {"position": picture(event, POSITION), "changeTime": instant(event["at"])}
+    document: Document = {"position": picture(event, POSITION)}
+    document["changeTime"] = instant(event["at"])
     if event["settlement"] is not None:
         document["position"]["expired"] = True
         document |= {"settlementPx": str(event["settlement"]), "settlementPreliminary": False}
@@ -260,7 +266,10 @@ def levels(market: Market, side: int, *, single: bool = False) -> list[tuple[int
 def book_document(market: Market, depth: int, *, single: bool = False) -> Document:
     """Return a book as the exchange shows it: levels, or `single` orders (rules S8, S9)."""
     bids, offers = (
-        [{"px": str(px), "qty": str(qty)} for px, qty in levels(market, side, single=single)[:depth]]
+        [
+            {"px": str(px), "qty": str(qty)}
+            for px, qty in levels(market, side, single=single)[:depth]
+        ]
         for side in (BUY, SELL)
     )
     document = {"symbol": market.symbol, "bids": bids, "offers": offers}

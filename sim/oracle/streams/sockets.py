@@ -1,6 +1,7 @@
-"""What the retail WebSockets send: subscriptions by request id, answers to mistakes, data (S16-S18).
+"""What the retail WebSockets send: subscriptions by request id, answers to mistakes, data.
 
 A frame is one row. Its channel is its subscription and market; errors are a channel of their own.
+Realises rules S16-S18.
 """
 
 from __future__ import annotations
@@ -11,9 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from sim.kernel.instants import Instant, midnight_utc, parse_instant, trade_date
-from sim.oracle import frames
 from sim.oracle.exchange import NaiveExchange
-from sim.oracle.frames import NAMES, Row, instant, money, picture
 from sim.oracle.state import (
     BUY,
     CASH,
@@ -25,13 +24,22 @@ from sim.oracle.state import (
     Document,
     Market,
 )
-from sim.oracle.subscriptions import SILENT, Coverage, OpenStream
+from sim.oracle.streams import frames
+from sim.oracle.streams.frames import NAMES, FrameRow, instant, money, picture
+from sim.oracle.streams.subscriptions import SILENT, EventRows, OpenStream
 
 _TYPES = {
     frames.MARKETS: ["", "MARKET_DATA", "MARKET_DATA_LITE", "TRADE"],
     frames.PRIVATE: ["", "ORDER", "ORDER_SNAPSHOT", "POSITION", "ACCOUNT_BALANCE", "RFQ"],
 }
 _BOOKS = {"MARKET_DATA": "marketData", "MARKET_DATA_LITE": "marketDataLite"}
+_FIELDS = {"requestId": "", "subscriptionType": "", "marketSlugs": [], "responsesDebounced": False}
+_KINDS: dict[str, Any] = {
+    "requestId": str,
+    "subscriptionType": (str, int),
+    "marketSlugs": list,
+    "responsesDebounced": bool,
+}
 _WITHOUT_SLUGS = "ACCOUNT_BALANCE", "RFQ"
 _MOST, _MOST_SLUGS = 10, 100  # subscriptions of a socket, slugs of a subscription (rule S16)
 _NO_SAMPLES = parse_instant("2026-07-03T04:00:00Z")  # rule S18
@@ -47,54 +55,62 @@ class SocketSubscription:
     type: str
     slugs: list[str]
     debounced: bool = False
-    merged: dict[str, Row] = field(default_factory=dict)
+    merged: dict[str, FrameRow] = field(default_factory=dict)
 
-    def frame(self, key: str, payload: Document) -> Row:
+    def frame(self, key: str, payload: Document) -> FrameRow:
         """Return a frame of the subscription."""
         slug = payload.get("marketSlug", "") if self.type in _BOOKS else ""
         kind = f"SUBSCRIPTION_TYPE_{self.type}"
         document = {"requestId": self.request_id, "subscriptionType": kind, key: payload}
-        return Row(f"{self.request_id} {slug}", "frame", document, "S16")
+        return FrameRow(f"{self.request_id} {slug}", "frame", document, "S16")
 
 
 class Sockets:
     """The subscriptions of all sockets, and what they have to send."""
 
-    def __init__(self, exchange: NaiveExchange, coverage: Coverage) -> None:
+    def __init__(self, exchange: NaiveExchange, coverage: EventRows) -> None:
         self._exchange, self._coverage = exchange, coverage
         self.due: Instant = 0  # when merged updates are sent
 
     # ---- what clients ask for
 
-    def answer(self, stream: OpenStream, frame: Document) -> list[Row]:
+    def answer(self, stream: OpenStream, frame: Document) -> list[FrameRow]:
         """Return what a client's frame is answered with, in either style (rules S16, S17)."""
         asked = [name for name in ("subscribe", "unsubscribe") if name in frame]
-        body = frame[asked[0]] if asked else {}
-        if not frame or not isinstance(body, dict):
-            return [Row("error", "error", {}, "S16")]
-        request_id = body.get("requestId", body.get("request_id", ""))
-        text = "" if len(asked) == 1 else "a frame must hold subscribe or unsubscribe"
-        if not text and asked == ["subscribe"]:
-            kind = body.get("subscriptionType", body.get("subscription_type", ""))
-            types = _TYPES[stream.operation]
-            kind = types[kind] if kind in range(1, len(types)) else kind
-            kind = str(kind).removeprefix("SUBSCRIPTION_TYPE_")
-            slugs = body.get("marketSlugs", body.get("market_slugs", []))
-            slugs = [] if kind in _WITHOUT_SLUGS else slugs
-            text = self._mistake(stream, request_id, kind, slugs)
-            if not text:
-                debounced = body.get("responsesDebounced", body.get("responses_debounced", False))
-                slugs = list(dict.fromkeys(slugs))
-                subscription = SocketSubscription(request_id, kind, slugs, debounced)
-                if kind != "ORDER_SNAPSHOT":
-                    stream.subscriptions[request_id] = subscription
-                return list(self._first(stream, subscription))
-        elif not text:
-            if stream.subscriptions.pop(request_id, None) is not None:
-                document = {"requestId": request_id, "unsubscribed": True}
-                return [Row(f"{request_id} ", "frame", document, "S16")]
+        body: Document = _FIELDS.copy()
+        sent = frame[asked[0]] if asked else {}
+        if isinstance(sent, dict):
+            body |= {_camel(name): value for name, value in sent.items()}
+        readable = isinstance(sent, dict) and all(
+            isinstance(body[name], kinds) for name, kinds in _KINDS.items()
+        )
+        request_id, text = body["requestId"], ""
+        if not frame or not readable:
+            return [FrameRow("error", "error", {}, "S16")]
+        if len(asked) != 1:
+            text = "a frame must hold subscribe or unsubscribe"
+        elif asked == ["subscribe"]:
+            return self._subscribe(stream, body)
+        elif stream.subscriptions.pop(request_id, None) is None:
             text = "unknown requestId"
-        return [Row("error", "error", {"requestId": request_id, "error": text}, "S16")]
+        else:
+            document = {"requestId": request_id, "unsubscribed": True}
+            return [FrameRow(f"{request_id} ", "frame", document, "S16")]
+        return [_error(request_id, text)]
+
+    def _subscribe(self, stream: OpenStream, body: Document) -> list[FrameRow]:
+        request_id, kind, slugs = body["requestId"], body["subscriptionType"], body["marketSlugs"]
+        types = _TYPES[stream.operation]
+        kind = types[kind] if kind in range(1, len(types)) else kind
+        kind = str(kind).removeprefix("SUBSCRIPTION_TYPE_")
+        slugs = [] if kind in _WITHOUT_SLUGS else slugs
+        if text := self._mistake(stream, request_id, kind, slugs):
+            return [_error(request_id, text)]
+        slugs = list(dict.fromkeys(slugs))
+        subscription = SocketSubscription(request_id, kind, slugs, body["responsesDebounced"])
+        if kind != "ORDER_SNAPSHOT":
+            stream.subscriptions[request_id] = subscription
+        return list(self._first(stream, subscription))
 
     def _mistake(self, stream: OpenStream, request_id: str, kind: str, slugs: list[str]) -> str:
         """Return what is wrong with a subscription; "" if nothing is."""
@@ -113,15 +129,15 @@ class Sockets:
         )
         return next((text for wrong, text in mistakes if wrong), "")
 
-    def _first(self, stream: OpenStream, subscription: SocketSubscription) -> Iterator[Row]:
+    def _first(self, stream: OpenStream, subscription: SocketSubscription) -> Iterator[FrameRow]:
         """Yield the frames with which a subscription begins; none where there are no orders."""
         kind, slugs = subscription.type, subscription.slugs
         if kind == "ORDER_SNAPSHOT":
             channel = f"{subscription.request_id} snapshot"
             for row in self._coverage.orders.values():
                 if row["account"] in stream.accounts and row["symbol"] in (slugs or row["symbol"]):
-                    yield Row(channel, "order", retail_order(row), "S16")
-            yield Row(channel, "eof", {}, "S16")
+                    yield FrameRow(channel, "order", retail_order(row), "S16")
+            yield FrameRow(channel, "eof", {}, "S16")
         elif kind == "ACCOUNT_BALANCE":
             cash = [self._exchange.account(account).cash / CASH for account in stream.accounts]
             balances = [{"currentBalance": each, "currency": "USD"} for each in cash]
@@ -134,11 +150,13 @@ class Sockets:
     def _active(self) -> list[str]:
         """Return the markets that have orders or trades."""
         traded = {fills[0]["order"]["symbol"] for fills in self._coverage.fills.values()}
-        return sorted(traded | {order.symbol for order in self._exchange.open_orders() if not order.waiting})
+        return sorted(
+            traded | {order.symbol for order in self._exchange.open_orders() if not order.waiting}
+        )
 
     # ---- what happens
 
-    def rows(self, stream: OpenStream, event: Document, now: Instant) -> Iterator[Row]:
+    def rows(self, stream: OpenStream, event: Document, now: Instant) -> Iterator[FrameRow]:
         """Yield the frames that an event makes a socket send."""
         kind = event["event"]
         row = event["execution"]["order"] if kind == "Executed" else event
@@ -156,7 +174,7 @@ class Sockets:
                     update = {"execution": retail_execution(event["execution"])}
                     yield send("orderSubscriptionUpdate", update)
                 case "ORDER", "CancelRejected" if own and self._is_told(event):
-                    update = {"text": event["text"], "type": "EXECUTION_TYPE_REJECTED"}
+                    update = picture(event, "text") | {"type": "EXECUTION_TYPE_REJECTED"}
                     update["order"] = {"id": event["order_id"]}
                     yield send("orderSubscriptionUpdate", {"execution": update})
                 case "POSITION", "PositionChanged" if own:
@@ -179,7 +197,7 @@ class Sockets:
 
     def _changed(
         self, subscription: SocketSubscription, symbol: str, now: Instant
-    ) -> Iterator[Row]:
+    ) -> Iterator[FrameRow]:
         """Yield a book that changed, or let it wait with others (rule S16)."""
         market, kind = self._exchange.market(symbol), subscription.type
         if symbol in self._coverage.silent or market.state == SILENT[0]:
@@ -192,7 +210,7 @@ class Sockets:
             document |= {"transactTime": instant(now)} if kind == "MARKET_DATA" else {}
             yield subscription.frame(_BOOKS[kind], document)
 
-    def merged(self, stream: OpenStream) -> list[Row]:
+    def merged(self, stream: OpenStream) -> list[FrameRow]:
         """Return the updates that waited."""
         subscriptions = stream.subscriptions.values()
         rows = [row for each in subscriptions for row in each.merged.values()]
@@ -212,7 +230,10 @@ class Sockets:
 
     def _position(self, event: Document) -> Document:
         """Return a position before and after a change. What was paid counts as traded away."""
-        scale, paid = self._exchange.market(event["symbol"]).qty_scale, event["settlement"] is not None
+        scale, paid = (
+            self._exchange.market(event["symbol"]).qty_scale,
+            event["settlement"] is not None,
+        )
         bought, sold, net = event["bought"], event["sold"], event["net"] - event["qty_change"]
         if paid:
             bought = sold = max(bought, sold)
@@ -243,7 +264,10 @@ class Sockets:
         if assumed("market_data.last_price_sample") == "removed":
             document |= {"lastPriceSample": None} if self._exchange.now >= _NO_SAMPLES else {}
         if kind == "MARKET_DATA":
-            rows = [[{"px": _amount(px), "qty": _four(qty)} for px, qty in each] for each in (bids, offers)]
+            rows = [
+                [{"px": _amount(px), "qty": _four(qty)} for px, qty in each]
+                for each in (bids, offers)
+            ]
             return document | {"bids": rows[0], "offers": rows[1]}
         document |= {"bidDepth": len(bids), "askDepth": len(offers)}
         for name, some in (("bid", bids), ("ask", offers)):
@@ -253,6 +277,15 @@ class Sockets:
             document["longQuote"] = _amount(offers[0][0])
             document["shortQuote"] = {"value": _plain(1 - bids[0][0]), "currency": "USD"}
         return document
+
+
+def _error(request_id: str, text: str) -> FrameRow:
+    return FrameRow("error", "error", {"requestId": request_id, "error": text}, "S16")
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.title, others))
 
 
 # ---- numbers and orders of the retail API

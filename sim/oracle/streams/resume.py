@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sim.kernel.instants import Instant, Span, parse_instant
-from sim.oracle import frames
-from sim.oracle.frames import Row
 from sim.oracle.state import Document
-from sim.oracle.subscriptions import Coverage, OpenStream
+from sim.oracle.streams import frames
+from sim.oracle.streams.frames import FrameRow
+from sim.oracle.streams.subscriptions import EventRows, OpenStream
 
 _CHARACTERS = 768  # of a token of 576 bytes (rule S4)
 _RESUMABLE = frames.DROP_COPY, frames.TRADES, frames.CHANGES
@@ -19,7 +19,7 @@ class Replays:
     A token is bound to stream, firm and filter, and stands for a position among the events.
     """
 
-    def __init__(self, coverage: Coverage, began: Instant) -> None:
+    def __init__(self, coverage: EventRows, began: Instant) -> None:
         self._coverage, self._began = coverage, began
         self._events: list[tuple[Instant, Document]] = []
         self._tokens: dict[str, tuple[tuple[str, ...], int, Instant]] = {}
@@ -52,7 +52,7 @@ class Replays:
         bound, _, issued = self._tokens.get(token, (_bound(stream), 0, now))
         return bound != _bound(stream) or now > issued + ttl
 
-    def replay(self, stream: OpenStream) -> list[Row]:
+    def replay(self, stream: OpenStream) -> list[FrameRow]:
         """Return what a stream sends of the past: strictly after its token, or since its time."""
         token, since = _token(stream), stream.request.get("resumeTime")
         if not (token or since) or stream.operation not in (*_RESUMABLE, frames.LEDGER):
@@ -68,7 +68,7 @@ class Replays:
             for row in self._coverage.rows(stream, event)
         ]
 
-    def listened(self, stream: OpenStream, rows: list[Row]) -> list[Row]:
+    def listened(self, stream: OpenStream, rows: list[FrameRow]) -> list[FrameRow]:
         """Return a replay without what happened before the law listened."""
         first = 0
         while len(rows) - first > len(stream.expected) and _at(rows[first]) <= self._began:
@@ -86,7 +86,7 @@ def _bound(stream: OpenStream) -> tuple[str, ...]:
     return stream.operation, firm, *sorted(stream.symbols or ())
 
 
-def _at(row: Row) -> Instant:
+def _at(row: FrameRow) -> Instant:
     """Return when a row of a replay happened."""
     document = row.document
     for side in ("aggressor", "passive"):

@@ -6,12 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from sim.kernel.instants import Instant
-from sim.oracle import frames
+from sim.kernel.instants import Instant, seconds
 from sim.oracle.exchange import NaiveExchange
-from sim.oracle.frames import Row
 from sim.oracle.state import EXPIRED, PENDING, PENDING_NEW, TERMINATED, Document
+from sim.oracle.streams import frames
+from sim.oracle.streams.frames import FrameRow
+from sim.read.observed import ObservedInput
 
+SOCKETS = frames.MARKETS, frames.PRIVATE
+BOOK_STREAMS = frames.BOOKS, frames.TALK
+# These take no session (rule S6); with `stream.symbols_spare` a list spares those of LISTS.
+FREE = (*BOOK_STREAMS, frames.INSTRUMENTS, *SOCKETS)
+LISTS = frames.ORDERS, frames.DROP_COPY, frames.TRADES, frames.CHANGES
 SILENT = PENDING, TERMINATED  # such an instrument has no book (rules L6, L8)
 End = tuple[int, int, str]  # gRPC code, code of a WebSocket, rule
 
@@ -45,8 +51,8 @@ class OpenStream:
     due: Instant = 0
     heartbeats: int = 0
     position: int = 0
-    expected: list[Row] = field(default_factory=list)
-    sent: dict[str, Row] = field(default_factory=dict)
+    expected: list[FrameRow] = field(default_factory=list)
+    sent: dict[str, FrameRow] = field(default_factory=dict)
     subscriptions: dict[str, Any] = field(default_factory=dict)
     end: End | None = None
     doubt: str = ""
@@ -55,7 +61,7 @@ class OpenStream:
         """Whether the subscription is about an instrument."""
         return self.symbols is None or symbol in self.symbols
 
-    def send(self, rows: list[Row], at: Instant) -> None:
+    def send(self, rows: list[FrameRow], at: Instant) -> None:
         """Expect rows at an instant. Of a position that changes twice at once the last is sent."""
         for row in rows:
             if row.tag == "update.positions":
@@ -66,11 +72,51 @@ class OpenStream:
             self.last_sent = at
 
 
-def _subject(row: Row) -> tuple[Any, ...]:
+def _subject(row: FrameRow) -> tuple[Any, ...]:
     return row.document.get("account"), row.document.get("symbol"), row.position
 
 
-class Coverage:
+def subscription_of(exchange: NaiveExchange, observed: ObservedInput) -> OpenStream:
+    """Return the stream that an input asked for (§6.2)."""
+    caller, now, request = observed.out.get("caller", ""), observed.now, observed.request
+    stream = OpenStream(observed.opened, observed.operation, caller, request, now, now)
+    firms = exchange.beginning.firms
+    firm = "/".join(caller.split("/")[:2])
+    users = [(firm["name"], user) for firm in firms for user in firm["users"]]
+    stream.firm = frozenset(user["account"] for name, user in users if name == firm)
+    named = request.get("accounts") or request.get("account")
+    named = [named] if isinstance(named, str) else named
+    if stream.operation == frames.PRIVATE:
+        key = observed.input["credential"].get("key")
+        keys = exchange.beginning.api_keys
+        named = [row["account"] for row in keys if row["key_id"] == key]
+    stream.accounts = frozenset(
+        named or [user["account"] for _, user in users if user["name"] == caller]
+    )
+    if request.get("symbols") or stream.operation == frames.TALK:
+        stream.symbols = dict.fromkeys(request.get("symbols", ()))
+    stream.depth = request.get("depth") or 10
+    stream.single = bool(request.get("unaggregated"))
+    stream.scales = stream.symbols is None
+    stream.session = _session(exchange, stream)
+    stream.period = exchange.assumed("stream.heartbeat")
+    if stream.period:
+        stream.due = now + stream.period
+        stream.due -= stream.due % seconds(1) if stream.period > seconds(1) else 0
+    return stream
+
+
+def _session(exchange: NaiveExchange, stream: OpenStream) -> tuple[str, ...]:
+    """Return the session that a stream takes; () of one that takes none (rule S6)."""
+    assumed = exchange.assumed
+    spare = LISTS if assumed("stream.symbols_spare") == "all" else (frames.ORDERS,)
+    if stream.operation in FREE or (stream.operation in spare and stream.symbols):
+        return ()
+    operation = stream.operation if assumed("stream.revocation_scope") == "rpc" else ""
+    return stream.caller, operation
+
+
+class EventRows:
     """Which rows an event makes for a stream. `orders` has every open order as it was reported
     last, `fills` the two executions of each trade.
     """
@@ -110,7 +156,7 @@ class Coverage:
         over = over or (event["event"] == "Settled" and not event["preliminary"])
         return over and event["symbol"] not in self._over
 
-    def rows(self, stream: OpenStream, event: Document) -> Iterator[Row]:
+    def rows(self, stream: OpenStream, event: Document) -> Iterator[FrameRow]:
         """Yield what an event makes a stream send (§6.2, streams.md)."""
         kind, rule = event["event"], event.get("rule", "")
         subject = event["execution"]["order"] if kind == "Executed" else event
@@ -120,69 +166,82 @@ class Coverage:
         own, of_firm = account in stream.accounts, account in stream.firm
         match stream.operation, kind:
             case frames.ORDERS, "Executed" if own:
-                yield Row("", "update.executions", frames.execution_document(event["execution"]), rule)
+                yield FrameRow(
+                    "", "update.executions", frames.execution_document(event["execution"]), rule
+                )
             case frames.ORDERS, "CancelRejected" if own:
                 fields = "orderId=order_id text ?isReplace=is_replace clordId=clord_id"
                 document = frames.picture(event, f"{fields} @transactTime=at")
-                yield Row("", "update.cancelReject", document, rule)
+                yield FrameRow("", "update.cancelReject", document, rule)
             case frames.DROP_COPY, "Executed" if of_firm:
-                yield Row("", "executions", frames.execution_document(event["execution"]), rule)
+                yield FrameRow(
+                    "", "executions", frames.execution_document(event["execution"]), rule
+                )
             case frames.TRADES, "Traded":
                 fills = self.fills.get(event["id"], [])
                 if stream.firm & {fill["order"]["account"] for fill in fills}:
                     document = frames.trade_document(fills, event["state"], stream.firm)
-                    yield Row("", "tradeCaptureReports", document, rule)
+                    yield FrameRow("", "tradeCaptureReports", document, rule)
             case frames.CHANGES, "PositionChanged" if of_firm:
-                yield Row("", "positionChanges", frames.change_document(event), rule)
+                yield FrameRow("", "positionChanges", frames.change_document(event), rule)
             case frames.POSITIONS, "PositionChanged" if own:
-                yield Row("", "update.positions", frames.change_document(event)["position"], rule)
+                yield FrameRow(
+                    "", "update.positions", frames.change_document(event)["position"], rule
+                )
             case frames.POSITIONS, _ if self._is_over(event):
                 for row in self._held(stream, "update.positions"):
                     if row.document["symbol"] == symbol:
                         yield row._replace(document=row.document | {"expired": True})
             case frames.LEDGER, "CashMoved" if own:
-                asked = {each.rpartition("_TYPE_")[2] for each in stream.request.get("entryTypes", ())}
+                asked = {
+                    each.rpartition("_TYPE_")[2] for each in stream.request.get("entryTypes", ())
+                }
                 asked = {each.removeprefix("BALANCE_") for each in asked}
                 if not asked or frames.NAMES["entry"][event["type"]] in asked:
-                    yield Row("", "entries", frames.entry_document(event), rule)
+                    yield FrameRow("", "entries", frames.entry_document(event), rule)
             case frames.INSTRUMENTS, "StateChanged" | "InstrumentListed":
                 document = frames.instrument_document(self._exchange.market(symbol))
-                yield Row("", "instruments", document, rule)
+                yield FrameRow("", "instruments", document, rule)
             case frames.QUOTES, _:
                 yield from self.quote_rows(stream, event)
 
-    def quote_rows(self, stream: OpenStream, event: Document) -> Iterator[Row]:
-        """Yield requests and fills of quotes for everybody, quotes for requester and maker (L13)."""
+    def quote_rows(self, stream: OpenStream, event: Document) -> Iterator[FrameRow]:
+        """Yield requests and fills of quotes for all, quotes for requester and maker (L13)."""
         if event["event"] == "RfqChanged":
             tag, document = frames.quote_document(event)
             own = {event["rfq"]["account"], (event["quote"] or event["rfq"])["account"]}
             if "rfq" in document or own & stream.accounts:
-                yield Row("", tag, document, event["rule"] or "L13")
+                yield FrameRow("", tag, document, event["rule"] or "L13")
         elif event["event"] == "Traded" and event["state"] == 1:
             if any(fill["order"].get("quote_id") for fill in self.fills.get(event["id"], ())):
-                yield Row("", "rfqTrade", {}, event["rule"])
+                yield FrameRow("", "rfqTrade", {}, event["rule"])
 
-    def _held(self, stream: OpenStream, tag: str) -> Iterator[Row]:
+    def _held(self, stream: OpenStream, tag: str) -> Iterator[FrameRow]:
         fields = frames.POSITION.removesuffix(" #bodPosition=bod @updateTime=at")
         for account in sorted(stream.accounts):
             for symbol, held in self._exchange.account(account).positions.items():
-                row = {name: getattr(held, name) for name in ("net", "bought", "sold", "cost", "realized")}
+                row = {
+                    name: getattr(held, name)
+                    for name in ("net", "bought", "sold", "cost", "realized")
+                }
                 row |= {"account": account, "symbol": symbol}
-                yield Row("", tag, frames.picture(row, fields), "L8")
+                yield FrameRow("", tag, frames.picture(row, fields), "L8")
 
-    def snapshot(self, stream: OpenStream) -> list[Row]:
+    def snapshot(self, stream: OpenStream) -> list[FrameRow]:
         """Return the state with which a stream of a state begins (§6.2)."""
         if stream.operation == frames.ORDERS:
             rows = [
-                Row("", "snapshot.orders", frames.order_document(row))
+                FrameRow("", "snapshot.orders", frames.order_document(row))
                 for row in self.orders.values()
                 if row["account"] in stream.accounts and stream.covers(row["symbol"])
             ]
-            return [Row("", "snapshot", {}), *rows]
+            return [FrameRow("", "snapshot", {}), *rows]
         if stream.operation == frames.POSITIONS:
-            return [Row("", "snapshot", {}), *self._held(stream, "snapshot.positions")]
+            return [FrameRow("", "snapshot", {}), *self._held(stream, "snapshot.positions")]
         if stream.operation == frames.INSTRUMENTS:
             every = self._exchange.beginning.listed() if stream.symbols is None else ()
             markets = map(self._exchange.market, stream.symbols or every)
-            return [Row("", "instruments", frames.instrument_document(each)) for each in markets]
+            return [
+                FrameRow("", "instruments", frames.instrument_document(each)) for each in markets
+            ]
         return []

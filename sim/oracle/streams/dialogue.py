@@ -6,19 +6,21 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from sim.oracle.exchange import NaiveExchange
-from sim.oracle.frames import Row, picture
 from sim.oracle.state import Document
-from sim.oracle.subscriptions import End, OpenStream
+from sim.oracle.streams.frames import FrameRow, picture
+from sim.oracle.streams.subscriptions import End, OpenStream
 
 _MOST = 1_000  # symbols that an acknowledgement lists (rule S10)
 
 # Rows that answer a frame, the symbols whose books follow them, and how the stream ends.
-Answer: TypeAlias = tuple[list[Row], list[str], End | None]
+Answer: TypeAlias = tuple[list[FrameRow], list[str], End | None]
 
 
 def answer(exchange: NaiveExchange, stream: OpenStream, frame: Document) -> Answer:
     """Return what a client's frame is answered with. Options count in the first frame only."""
-    command = next((name for name in ("subscribe", "unsubscribe", "keepalive") if name in frame), "")
+    command = next(
+        (name for name in ("subscribe", "unsubscribe", "keepalive") if name in frame), ""
+    )
     first, stream.spoken = not stream.spoken, True
     if not command or (first and command == "keepalive"):
         return [], [], (3, 1008, "S10")
@@ -34,7 +36,7 @@ def answer(exchange: NaiveExchange, stream: OpenStream, frame: Document) -> Answ
             return _error("NOT_SUBSCRIBED", foreign)
         _remove(stream, symbols, active)
         document = _acknowledgement("symbolsRemoved", symbols, stream.symbols or ())
-        return [Row("", "subscriptionAck", document, "S10")], [], None
+        return [FrameRow("", "subscriptionAck", document, "S10")], [], None
     if unknown := [symbol for symbol in symbols if symbol not in exchange.beginning.instruments]:
         return _error("INVALID_SYMBOL", unknown)
     every = () if symbols else exchange.beginning.listed()
@@ -49,7 +51,7 @@ def answer(exchange: NaiveExchange, stream: OpenStream, frame: Document) -> Answ
         fields = "symbol #priceScale=price_scale #quantityScale=qty_scale"
         document["symbolScales"] = [picture(exchange.market(each).terms, fields) for each in added]
     end = (0, 1000, "S11") if stream.snapshot_only else None
-    return [Row("", "subscriptionAck", document, "S10")], added, end
+    return [FrameRow("", "subscriptionAck", document, "S10")], added, end
 
 
 def _remove(stream: OpenStream, symbols: list[str], active: Iterable[str]) -> None:
@@ -79,4 +81,4 @@ def _acknowledgement(name: str, symbols: list[str], active: Iterable[str]) -> Do
 
 def _error(code: str, symbols: list[str]) -> Answer:
     document: Document = {"errorCode": code} | ({"symbols": symbols} if symbols else {})
-    return [Row("", "subscriptionError", document, "S10")], [], None
+    return [FrameRow("", "subscriptionError", document, "S10")], [], None
