@@ -34,16 +34,21 @@ def answer(exchange: NaiveExchange, stream: OpenStream, frame: Document) -> Answ
     if command == "unsubscribe":
         if foreign := [symbol for symbol in symbols if symbol not in active]:
             return _error("NOT_SUBSCRIBED", foreign)
-        _remove(stream, symbols, active)
-        document = _acknowledgement("symbolsRemoved", symbols, stream.symbols or ())
+        if symbols:
+            _remove(stream, symbols, active)
+        document = _acknowledgement(
+            "symbolsRemoved", symbols, active if stream.symbols is None else stream.symbols
+        )
         return [FrameRow("", "subscriptionAck", document, "S10")], [], None
     if unknown := [symbol for symbol in symbols if symbol not in exchange.beginning.instruments]:
         return _error("INVALID_SYMBOL", unknown)
     every = () if symbols else exchange.beginning.listed()
     added = symbols or [symbol for symbol in every if symbol not in active]
     again = [symbol for symbol in symbols if symbol in active]
-    if again or not added:
+    if again or (not symbols and stream.symbols is None):
         return _error("ALREADY_SUBSCRIBED", again)
+    if not symbols:
+        _reshape(stream)
     stream.scales = not symbols
     stream.symbols = {**dict.fromkeys(active), **dict.fromkeys(symbols)} if symbols else None
     document = _acknowledgement("symbolsAdded", added, stream.symbols or every)
@@ -56,15 +61,20 @@ def answer(exchange: NaiveExchange, stream: OpenStream, frame: Document) -> Answ
 
 def _remove(stream: OpenStream, symbols: list[str], active: Iterable[str]) -> None:
     """Follow some symbols no longer. What is left of everything is shown as if it were named."""
-    hidden = "priceScale", "quantityScale", "transactTime"
     if stream.symbols is None:
-        for symbol, row in stream.sent.items():
-            document = {name: row.document[name] for name in row.document if name not in hidden}
-            stream.sent[symbol] = row._replace(document=document)
+        _reshape(stream)
     stream.scales = False
     stream.symbols = {symbol: None for symbol in active if symbol not in symbols}
     for symbol in symbols:
         stream.sent.pop(symbol, None)
+
+
+def _reshape(stream: OpenStream) -> None:
+    """Forget the scales of books, and their instants: a book in another form is made anew."""
+    hidden = "priceScale", "quantityScale", "transactTime"
+    for symbol, row in stream.sent.items():
+        document = {name: row.document[name] for name in row.document if name not in hidden}
+        stream.sent[symbol] = row._replace(document=document)
 
 
 def _acknowledgement(name: str, symbols: list[str], active: Iterable[str]) -> Document:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sim.kernel.instants import Instant, format_instant, trade_date
+from sim.oracle.schedules import in_force
 from sim.oracle.state import BUY, CASH, REPORTS, SELL, STATES, Document, Market
 
 ORDERS = "OrderEntryAPI.CreateOrderSubscription"
@@ -254,23 +255,35 @@ def instrument_document(market: Market) -> Document:
     return picture(market.terms, fields) | {"state": state}
 
 
-def levels(market: Market, side: int, *, single: bool = False) -> list[tuple[int, int]]:
+def is_hidden(market: Market, now: Instant) -> bool:
+    """Whether the schedule hides the book now (rule L3)."""
+    schedule = market.terms["schedule"]
+    if not any(segment["hide_market_data"] for segment in schedule):
+        return False
+    segment = in_force(schedule, now)
+    return segment is not None and bool(segment["hide_market_data"])
+
+
+def levels(
+    market: Market, side: int, now: Instant, *, single: bool = False
+) -> list[tuple[int, int]]:
     """Return prices and quantities of a side of the book, best first (rules M1, S9)."""
     totals: dict[Any, tuple[int, int]] = {}
-    for order in market.side(side):
+    for order in [] if is_hidden(market, now) else market.side(side):
         key = order.id if single else order.price
         totals[key] = order.price, totals.get(key, (0, 0))[1] + order.leaves_qty
     return list(totals.values())
 
 
-def book_document(market: Market, depth: int, *, single: bool = False) -> Document:
+def book_document(market: Market, depth: int, now: Instant, *, single: bool = False) -> Document:
     """Return a book as the exchange shows it: levels, or `single` orders (rules S8, S9)."""
     bids, offers = (
         [
             {"px": str(px), "qty": str(qty)}
-            for px, qty in levels(market, side, single=single)[:depth]
+            for px, qty in levels(market, side, now, single=single)[:depth]
         ]
         for side in (BUY, SELL)
     )
-    document = {"symbol": market.symbol, "bids": bids, "offers": offers}
+    document: Document = {"symbol": market.symbol, "bids": bids, "offers": offers}
+    document["bookHidden"] = is_hidden(market, now)
     return document | {"state": f"INSTRUMENT_STATE_{STATES[market.state]}"}

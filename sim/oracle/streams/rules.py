@@ -115,7 +115,9 @@ class StreamRules:
 
     def _book(self, stream: OpenStream, symbol: str) -> FrameRow:
         market = self._exchange.market(symbol)
-        document = frames.book_document(market, stream.depth, single=stream.single)
+        document = frames.book_document(
+            market, stream.depth, self._exchange.now, single=stream.single
+        )
         if stream.scales:
             scales = "#priceScale=price_scale #quantityScale=qty_scale"
             document |= frames.picture(market.terms, scales)

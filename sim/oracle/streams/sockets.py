@@ -104,6 +104,8 @@ class Sockets:
         kind = types[kind] if kind in range(1, len(types)) else kind
         kind = str(kind).removeprefix("SUBSCRIPTION_TYPE_")
         slugs = [] if kind in _WITHOUT_SLUGS else slugs
+        if kind and request_id and kind not in types:
+            return [FrameRow("error", "error", {}, "S16")]
         if text := self._mistake(stream, request_id, kind, slugs):
             return [_error(request_id, text)]
         slugs = list(dict.fromkeys(slugs))
@@ -237,7 +239,7 @@ class Sockets:
         bought, sold, net = event["bought"], event["sold"], event["net"] - event["qty_change"]
         if paid:
             bought = sold = max(bought, sold)
-        document = picture(event, "tradeId=trade_id @updateTime=at")
+        document = picture(event, "description tradeId=trade_id @updateTime=at")
         document["afterPosition"] = {
             "netPositionDecimal": _four(Fraction(event["net"], scale)),
             "qtyBoughtDecimal": _four(Fraction(bought, scale)),
@@ -253,7 +255,7 @@ class Sockets:
         bids, offers = (
             [
                 (Fraction(px, market.price_scale), Fraction(qty, market.qty_scale))
-                for px, qty in frames.levels(market, side)
+                for px, qty in frames.levels(market, side, self._exchange.now)
             ]
             for side in (BUY, SELL)
         )

@@ -161,7 +161,8 @@ class EventRows:
         kind, rule = event["event"], event.get("rule", "")
         subject = event["execution"]["order"] if kind == "Executed" else event
         account, symbol = subject.get("account", ""), subject.get("symbol", "")
-        if symbol and stream.operation != frames.QUOTES and not stream.covers(symbol):
+        filtered = bool(symbol) or kind == "CancelRejected"
+        if filtered and stream.operation != frames.QUOTES and not stream.covers(symbol):
             return
         own, of_firm = account in stream.accounts, account in stream.firm
         match stream.operation, kind:

@@ -1,0 +1,307 @@
+"""The law tells every frame that is missing, foreign, repeated, out of order or wrong, and every end
+that has no cause; of a session in which all is well it tells nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
+from sim.api.pipeline.inputs import Close, Effect, Send
+from sim.contract.messages import exchange_v1 as wire
+from sim.core.model.refusals import Refusal
+from sim.evidence.audit import Audit
+from sim.run.client.client import RpcError, Stream
+from sim.run.simulation import Simulation
+from tests.kit import Desk, begin
+from tests.kit import streams as kit
+from tests.sessions import SESSIONS
+
+SCENARIO = """
+name: streams
+world:
+  base: empty
+  instruments:
+    - {symbol: one, state: OPEN}
+    - {symbol: two, state: OPEN, fractional_qty_scale: 100, tick_size: "0.005"}
+    - {symbol: three, start: 2026-09-08T18:00:20Z, created: 2026-09-01}
+  firms:
+    - name: firms/atlas
+      key: atlas
+      users: [{name: ann, balance: "1000"}, {name: bob, balance: "1000"}]
+    - {name: firms/brook, key: borealis, users: [{name: dan, balance: "1000"}]}
+  api_keys:
+    - {key_id: 11111111-1111-4111-8111-111111111111, account: firms/atlas-fcm/accounts/ann}
+limits: {exchange_rest: "off"}
+maintenance: []
+"""
+KINDS = {
+    "orders": "OrderEntryAPI.CreateOrderSubscription",
+    "copies": "DropCopyAPI.CreateDropCopySubscription",
+    "trades": "DropCopyAPI.CreateTradeCaptureReportSubscription",
+    "changes": "DropCopyAPI.CreatePositionChangeSubscription",
+    "positions": "PositionAPI.CreatePositionSubscription",
+    "cash": "FundingAPI.CreateBalanceLedgerSubscription",
+    "books": "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
+    "instruments": "DropCopyAPI.CreateInstrumentStateChangeSubscription",
+}
+Alter = Callable[[str, list[Effect]], list[Effect]]
+
+
+class DisturbedAudit(Audit):
+    """An audit that gets other frames and ends of streams than were sent."""
+
+    def __init__(self, simulation: Simulation, alter: Alter) -> None:
+        self._alter = alter
+        super().__init__(simulation)
+
+    def after_input(self, engine: Any, input_: Any, outcome: Any, at: Any, out: bytes) -> None:
+        """Judge an input whose effects are altered."""
+        names = engine.hub.operations()
+        effects: list[Effect] = []
+        for effect in outcome.effects:
+            name = names.get(getattr(effect, "stream", 0), "")
+            effects += self._alter(name, [effect])
+        disturbed = structs.replace(outcome, effects=effects)
+        super().after_input(engine, input_, disturbed, at, out)
+
+    @property
+    def rules(self) -> set[str]:
+        """The rules of all disagreements."""
+        return {each.rule for each in self.verdict.disagreements}
+
+
+def open_stream(desk: Desk, kind: str, user: int = 0, **fields: Any) -> Stream:
+    operation = KINDS[kind]
+    if kind == "cash":
+        fields["account"] = desk.account(user)
+    request = getattr(wire, f"{operation.rpartition('.')[2]}Request")(**fields)
+    return desk.rpc(desk.firm, desk.user(user).name).stream(operation, request)
+
+
+def everything(desk: Desk) -> None:
+    """A stream of each kind, then trades, a cancel, changes of state, a payout, and time."""
+    market = desk.instrument("one")
+    for kind in KINDS:
+        open_stream(desk, kind)
+    private, markets = (kit.socket(desk, path) for path in (kit.PRIVATE, kit.MARKETS))
+    for kind in ("ORDER", "POSITION", "ACCOUNT_BALANCE"):
+        kit.subscribe(private, kind, kind)
+    for kind in ("MARKET_DATA", "MARKET_DATA_LITE", "TRADE"):
+        kit.subscribe(markets, kind, kind, ["one"])
+    kept = desk.place(market, "sell", 60, 9, user=1)
+    desk.place(market, "buy", 60, 2)
+    desk.place(market, "buy", 65, 3)
+    desk.cancel(kept, user=1)
+    desk.advance("61s")
+    desk.operate("instrument.state", "one", state="CLOSED")
+    desk.operate("instrument.settle", "one", price="1")
+
+
+# ---- what was disturbed is told
+
+
+def nth_frame(kind: str, nth: int, change: Callable[[Send], list[Effect]]) -> Alter:
+    """Change the nth frame of a kind of stream."""
+    count = [0]
+
+    def alter(name: str, effects: list[Effect]) -> list[Effect]:
+        if name != KINDS.get(kind, kind) or not isinstance(effects[0], Send):
+            return effects
+        count[0] += 1
+        return change(effects[0]) if count[0] == nth + 1 else effects
+
+    return alter
+
+
+SOCKETS = {"RetailStreamsAPI.PrivateStream": 2, "RetailStreamsAPI.MarketsStream": 3}
+EVERY = [*((kind, 1) for kind in KINDS), *SOCKETS.items()]
+
+
+@pytest.mark.parametrize(("kind", "nth"), EVERY)
+@pytest.mark.parametrize("change", ["missing", "twice"])
+def test_a_frame_that_is_missing_or_has_no_cause_is_told(kind: str, nth: int, change: str) -> None:
+    desk = begin(SCENARIO)
+    times = 0 if change == "missing" else 2
+    audit = DisturbedAudit(desk.simulation, nth_frame(kind, nth, lambda send: [send] * times))
+    everything(desk)
+    assert audit.rules
+
+
+FIELDS = [
+    ("orders", "CreateOrderSubscription", "update.executions.0.order.leaves_qty"),
+    ("copies", "CreateDropCopySubscription", "executions.0.last_px"),
+    ("copies", "CreateDropCopySubscription", "executions.0.order.cum_qty"),
+    ("trades", "CreateTradeCaptureReportSubscription", "trade_capture_reports.0.state"),
+    ("changes", "CreatePositionChangeSubscription", "position_changes.0.position.net_position"),
+    ("changes", "CreatePositionChangeSubscription", "position_changes.0.change_time"),
+    ("positions", "CreatePositionSubscription", "update.positions.0.realized"),
+    ("books", "CreateMarketDataSubscription", "update.offers.0.px"),
+    ("books", "CreateMarketDataSubscription", "update.offers.0.qty"),
+    ("books", "CreateMarketDataSubscription", "update.state"),
+    ("instruments", "CreateInstrumentStateChangeSubscription", "instruments.0.state"),
+]
+
+
+@pytest.mark.parametrize(("kind", "rpc", "path"), FIELDS)
+def test_a_field_of_a_frame_that_is_wrong_by_one_is_told(kind: str, rpc: str, path: str) -> None:
+    """The first frame that has the field is altered."""
+    message, met = getattr(wire, f"{rpc}Response"), [False]
+    *parents, field = path.split(".")
+
+    def alter(name: str, effects: list[Effect]) -> list[Effect]:
+        if name != KINDS[kind] or not isinstance(effects[0], Send) or met[0]:
+            return effects
+        frame = protobuf_decoder(message)(effects[0].frame)
+        part: Any = frame
+        for key in parents:
+            part = part[int(key) : int(key) + 1] if key.isdigit() else getattr(part, key, None)
+            part = part[0] if key.isdigit() and part else part
+            if not part:
+                return effects
+        met[0] = True
+        setattr(part, field, (getattr(part, field) or 0) + 1)
+        return [Send(effects[0].stream, protobuf_encoder(message)(frame))]
+
+    desk = begin(SCENARIO)
+    audit = DisturbedAudit(desk.simulation, alter)
+    everything(desk)
+    assert met[0]
+    assert audit.rules
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new"),
+    [
+        ("PrivateStream", b'"cumQuantity":2', b'"cumQuantity":3'),
+        ("PrivateStream", b'"netPositionDecimal":"2', b'"netPositionDecimal":"1'),
+        ("PrivateStream", b'"description":"Fill"', b'"description":"Fall"'),
+        ("MarketsStream", b'"bidDepth":0', b'"bidDepth":1'),
+        ("MarketsStream", b'"qty":"9.0000"', b'"qty":"8.0000"'),
+        ("MarketsStream", b'"value":"0.60"', b'"value":"0.61"'),
+        ("MarketsStream", b'"requestId":"TRADE"', b'"requestId":"OTHER"'),
+    ],
+)
+def test_a_text_of_a_retail_frame_that_is_wrong_is_told(kind: str, old: bytes, new: bytes) -> None:
+    met = [0]
+
+    def alter(name: str, effects: list[Effect]) -> list[Effect]:
+        send = effects[0]
+        if name.endswith(kind) and isinstance(send, Send) and old in send.frame and not met[0]:
+            met[0] += 1
+            return [Send(send.stream, send.frame.replace(old, new))]
+        return effects
+
+    desk = begin(SCENARIO)
+    audit = DisturbedAudit(desk.simulation, alter)
+    everything(desk)
+    assert (met, "S16" in audit.rules) == ([1], True)
+
+
+def test_an_end_that_is_missing_is_told() -> None:
+    def alter(_: str, effects: list[Effect]) -> list[Effect]:
+        return [each for each in effects if not isinstance(each, Close)]
+
+    for act, rule in (("session", "S6"), ("snapshot", "S11"), ("maintenance", "W5")):
+        desk = begin(SCENARIO)
+        audit = DisturbedAudit(desk.simulation, alter)
+        open_stream(desk, "orders")
+        if act == "session":
+            open_stream(desk, "orders")
+        elif act == "snapshot":
+            open_stream(desk, "books", snapshot_only=True)
+        else:
+            desk.operate("maintenance.add", begins="+2m", length="3m")
+            desk.advance("2m")
+        assert audit.rules == {rule}
+
+
+def test_a_resumed_stream_that_loses_a_row_or_accepts_another_firms_token_is_told() -> None:
+    desk = begin(SCENARIO)
+    audit = DisturbedAudit(desk.simulation, nth_frame("copies", 2, lambda _: []))
+    stream = open_stream(desk, "copies")
+    for cents in (40, 41):
+        desk.place(desk.instrument("one"), "buy", cents, 1)
+    token = stream.take()[0].resume_token
+    assert audit.rules == set()
+    open_stream(desk, "copies", resume_token=token)
+    assert audit.rules == {"M9"}
+
+
+# ---- a session in which all is well
+
+
+def acts(desk: Desk, rng: Random) -> Iterator[None]:
+    """Random acts of clients and operators, each of which may be refused."""
+    streams: list[Stream] = []
+    tokens, orders = list[bytes](), list[str]()
+    sockets = [kit.socket(desk, path) for path in (kit.PRIVATE, kit.MARKETS)]
+    talker = desk.rpc_trader().stream(kit.BIDIRECTIONAL)
+    while True:
+        symbol, user = rng.choice(("one", "two")), rng.randrange(2)
+        act = rng.choice(
+            ("open", "place", "place", "place", "ask", "talk", "wait", "cancel", "state")
+        )
+        try:
+            if act == "open":
+                kind = rng.choice(list(KINDS))
+                fields: dict[str, Any] = {}
+                if kind not in ("positions", "cash") and rng.random() < 0.4:
+                    fields["symbols"] = [symbol]
+                if kind in ("copies", "trades", "changes") and tokens and rng.random() < 0.5:
+                    fields["resume_token"] = rng.choice(tokens)
+                elif kind in ("copies", "trades", "changes", "cash") and rng.random() < 0.5:
+                    fields["resume_time"] = rng.randrange(desk.simulation.start, desk.now + 1)
+                streams.append(open_stream(desk, kind, user, **fields))
+            elif act == "place":
+                side, cents = rng.choice(("buy", "sell")), rng.randrange(40, 44)
+                orders.append(desk.place(desk.instrument(symbol), side, cents, 2, user=user))
+            elif act == "cancel" and orders:
+                desk.cancel(rng.choice(orders), user=user)
+            elif act == "ask":
+                stream = rng.choice(sockets)
+                types = ("ORDER", "ORDER_SNAPSHOT", "POSITION", "ACCOUNT_BALANCE")
+                types = (
+                    types if stream is sockets[0] else ("MARKET_DATA", "MARKET_DATA_LITE", "TRADE")
+                )
+                request = {"requestId": f"r{rng.randrange(6)}", "marketSlugs": [symbol]}
+                request["subscriptionType"] = f"SUBSCRIPTION_TYPE_{rng.choice(types)}"
+                request["responsesDebounced"] = rng.random() < 0.3
+                name = rng.choice(("subscribe", "subscribe", "unsubscribe"))
+                stream.send(json.dumps({name: request}).encode())
+            elif act == "talk":
+                symbols = rng.choice(([symbol], ["one", "three"], []))
+                name, command = rng.choice(
+                    (("subscribe", wire.SubscribeCommand), ("unsubscribe", wire.UnsubscribeCommand))
+                )
+                kit.talk(talker, **{name: command(symbols=symbols)})
+            elif act == "wait":
+                desk.advance(rng.choice(("1ms", "250ms", "7s", "30s", "61s")))
+            elif act == "state":
+                state = rng.choice(("OPEN", "OPEN", "SUSPENDED", "CLOSED"))
+                desk.operate("instrument.state", symbol, state=state)
+        except (RpcError, Refusal, AssertionError):
+            pass
+        for stream in streams:
+            tokens += filter(None, (getattr(each, "resume_token", b"") for each in stream.take()))
+        yield
+
+
+@SESSIONS
+@given(seed=st.integers(0, 2**32))
+def test_of_a_session_in_which_all_is_well_nothing_is_told(seed: int) -> None:
+    desk = begin(SCENARIO)
+    audit = Audit(desk.simulation)
+    session = acts(desk, Random(seed))
+    for _ in range(60):
+        next(session)
+    assert audit.verdict.disagreements == []
+    assert not audit.verdict.undecided
