@@ -256,9 +256,10 @@ def instrument_document(market: Market) -> Document:
 
 
 def is_hidden(market: Market, now: Instant) -> bool:
-    """Whether the schedule hides the book now (rule L3)."""
+    """Whether the schedule hides the book now, if it is followed (rules L3, L5)."""
     schedule = market.terms["schedule"]
-    if not any(segment["hide_market_data"] for segment in schedule):
+    hides = any(segment["hide_market_data"] for segment in schedule)
+    if not hides or market.pinned is not None:
         return False
     segment = in_force(schedule, now)
     return segment is not None and bool(segment["hide_market_data"])
