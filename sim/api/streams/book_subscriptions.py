@@ -234,15 +234,16 @@ class Books:
         """Return a number that changes whenever the encoded book of a symbol changes.
 
         That is the version of the book. An untouched instrument has no book, or an empty one that
-        some read created and that must not count. Its number is negative and encodes its state and
-        whether it has settled.
+        some read created and that must not count. Its number is negative and encodes its state,
+        whether it has settled, and whether its book is hidden.
         """
         trading = self._exchange.trading
         book = trading.books.touched(symbol)
         if book is not None and book.changed:
             return book.version
         state, settled = trading.state(symbol), trading.settlements.get(symbol)
-        return ~(state if settled is None else state + (32 if settled.preliminary else 64))
+        hidden = 128 if trading.lifecycle.is_hidden(symbol) else 0
+        return ~(hidden + state + (0 if settled is None else 32 if settled.preliminary else 64))
 
     def _encode(self, symbol: str, options: BookOptions) -> bytes:
         update = self._book(symbol, options)
@@ -251,7 +252,10 @@ class Books:
     def _book(self, symbol: str, options: BookOptions) -> MarketDataUpdate:
         exchange = self._exchange
         trading = exchange.trading
-        book = trading.books.touched(symbol) or Book(exchange.instruments.require(symbol))
+        book = trading.books.touched(symbol)
+        if book is None:
+            book = Book(exchange.instruments.require(symbol))
+            book.hidden = trading.lifecycle.is_hidden(symbol)
         return book_message(
             book,
             trading.state(symbol),
