@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     out = text_output(args)
     give_json(args, entries)
     if args.markdown:
-        put(as_markdown(entries), file=out)
+        put(*as_markdown(entries).split("\n"), file=out)
     else:
         # There is no running exchange, so the present value is the default.
         columns = [{k: v for k, v in row.items() if k != "value"} for row in entries]

@@ -13,10 +13,12 @@ from traceback import extract_tb
 from typing import TextIO
 
 from sim.api.pipeline.inputs import Input, Outcome
+from sim.evidence.recording.reading import is_recording
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Header
 from sim.oracle.law import Law
 from sim.oracle.verdict import AuditVerdict, Disagreement
+from sim.read.errors import UsageError
 from sim.read.layout import counted, put, wrapped
 from sim.read.observed import ObservedInput, beginning_of
 from sim.read.replay import NumberedLines, journal_lines, lines_leading_to, replaying, simulation_of
@@ -55,6 +57,10 @@ class Audit:
             self.new.append(failed)
             self.after_jump()
 
+    def end(self) -> None:
+        """Follow the simulation no longer."""
+        self._simulation.engine.observers.remove(self)
+
     def take(self) -> list[Disagreement]:
         """Return what the law disagrees with since the last time."""
         new, self.new = self.new, []
@@ -72,7 +78,12 @@ def audit_lines(header: Header, lines: NumberedLines) -> AuditVerdict:
 
 
 def audit_file(path: Path | str) -> AuditVerdict:
-    """Audit a journal. Raises UnreadableJournal or Divergence."""
+    """Audit a journal. Raises UnreadableJournal or Divergence, and UsageError for a recording."""
+    if Path(path).is_file() and is_recording(Path(path)):
+        raise UsageError(
+            f"{path} is a recording, which does not show with what the exchange began: `sim witness"
+            f" {path}` judges what clients saw"
+        )
     with journal_lines(path) as (header, lines):
         return audit_lines(header, lines)
 

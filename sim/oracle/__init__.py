@@ -18,17 +18,20 @@ allowed has no cause. Both are disagreements (`law.py`).
 **Undecided** is a verdict too. Where an assumption, luck or an injected fault decides, the law
 takes what it observes and checks that it was possible. Where it lacks the knowledge to say even
 that, it says so, by kind, and counts. A judge that answers "agreed" where it only has not looked is
-worse than none: the docs name every kind, and tests bound the share.
+worse than none. `doubts.py` has every kind with its reason.
 
 **One mistake is told once.** After a disagreement the law takes over what the run shows, and goes
 on from there.
 
 | Module | Holds |
 |---|---|
-| `law`, `hearing`, `verdict` | how an input is judged |
+| `law`, `hearing`, `verdict`, `doubts` | how an input is judged |
 | `exchange`, `state` | what the law remembers |
 | `matching`, `fills`, `fees`, `money` | what follows from an order |
-| `orders`, `lifecycle`, `settlement` | which decisions were allowed |
-| `reads`, `streams` | what answers and frames show of it |
-| `access`, `verification` | who may ask, who is a participant |
+| `orders`, `order_*`, `entry`, `changes`, `engine_queue` | what was asked, granted, refused |
+| `lifecycle`, `schedules`, `maintenance` | what time and operators do to markets |
+| `settlement`, `clearing`, `transfers` | what happens to trades and money afterwards |
+| `access`, `tokens`, `limits`, `removals` | who may ask, how often, until when |
+| `verification`, `webhooks` | who becomes a participant, and what firms are told |
+| `answers` | what reads answer: books, reports, portfolios, statistics, prices, catalogue |
 """

@@ -26,6 +26,7 @@ class Deal:
     price: int = 0
     qty: int = 0
     state: int = TRADE_NEW
+    at: Instant = 0
     clears: Instant = 0
     sides: list[tuple[str, int, int]] = field(default_factory=list)
 
@@ -38,11 +39,12 @@ class ClearingRules:
         self._maintenance = maintenance
         self._deals: dict[str, Deal] = {}
         self._due: list[tuple[Instant, str]] = []
+        self._collected = -1
         exchange = hearing.exchange
         delay = exchange.assumed("clearing.delay")
         for row in exchange.beginning.trades:
             deal = self._enter(row["id"], row | {"state": row.get("state", TRADE_NEW)})
-            deal.clears = row["at"] + delay
+            deal.at, deal.clears = row["at"], row["at"] + delay
             deal.sides = [_side(row["aggressor"]), _side(row["passive"])]
             if deal.state == TRADE_NEW:
                 heappush(self._due, (deal.clears, row["id"]))
@@ -60,6 +62,7 @@ class ClearingRules:
 
     def changed(self, event: Document) -> None:
         """Judge that a trade changes its state, before it does."""
+        self._collect()
         deal, state = self._deals.get(event["id"]), event["state"]
         if deal is None or state == TRADE_NEW:
             if not self._hearing.doubt:
@@ -68,15 +71,20 @@ class ClearingRules:
         if (event["price"], event["qty"]) != (deal.price, deal.qty):
             self._disagree(event, f"{deal.qty} at {deal.price}", "another trade")
         if state == CLEARED:
-            now = self._hearing.observed.now
-            in_time = deal.clears == now or (deal.clears < now and self._maintenance.acts())
+            fired = {row["at"] for row in self._hearing.observed.out.get("fired", ())}
+            in_time = fired & {deal.clears, self._now_due(deal)} or self._maintenance.acts()
             if deal.state != TRADE_NEW or not in_time:
-                self._disagree(event, f"cleared at {deal.clears}", f"at {now}")
+                self._disagree(event, f"cleared at {deal.clears}", f"at {sorted(fired)}")
         elif state != BUSTED or not self._may_bust(event["id"]):
             self._disagree(event, "no bust", f"state {state}")
         else:
             self._reverse(event["id"], deal)
         deal.state = state
+
+    def _now_due(self, deal: Deal) -> Instant:
+        """Return when a trade clears if the delay was changed since it was entered."""
+        delay: int = self._hearing.exchange.assumed("clearing.delay")
+        return deal.at + delay
 
     def _may_bust(self, trade_id: str) -> bool:
         """Return whether a trade may be busted: once, and not after its settlement (rule M42)."""
@@ -106,23 +114,33 @@ class ClearingRules:
 
     # ---- what is owed
 
-    def after_input(self, observed: ObservedInput) -> None:
-        """Take over new trades, and judge that older ones cleared in time (rule M42)."""
+    def _collect(self) -> None:
+        """Take over the trades of this input."""
+        observed = self._hearing.observed
+        if self._collected == observed.seq:
+            return
+        self._collected = observed.seq
         delay = self._hearing.exchange.assumed("clearing.delay")
         for event in observed.events:
             if event["event"] == "Executed" and event["execution"].get("last_qty"):
                 execution = event["execution"]
                 deal = self._deals.setdefault(execution["trade_id"], Deal())
                 deal.sides.append(_side(execution))
-                deal.clears = execution["at"] + delay
+                deal.at, deal.clears = execution["at"], execution["at"] + delay
             elif event["event"] == "Traded" and event["state"] == TRADE_NEW:
                 deal = self._enter(event["id"], event)
                 heappush(self._due, (deal.clears, event["id"]))
+
+    def after_input(self, observed: ObservedInput) -> None:
+        """Judge that trades cleared in time (rule M42)."""
+        self._collect()
         self._answered(observed)
         while self._due and self._due[0][0] < observed.now:
             _, trade_id = heappop(self._due)
             deal = self._deals[trade_id]
-            if deal.state == TRADE_NEW and not self._maintenance.covers(observed.now):
+            if deal.state != TRADE_NEW or self._maintenance.covers(observed.now):
+                continue
+            if self._now_due(deal) < observed.now:
                 self._disagree({"id": trade_id}, f"cleared at {deal.clears}", "nothing")
 
     def _answered(self, observed: ObservedInput) -> None:

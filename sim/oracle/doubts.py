@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 DOUBTS = {
-    "contents of a read": "The law judges whether a read is served, not yet what it answers; the"
-    " witness and the relations of the hunt do.",
     "frames that the law does not know": "Changes of funding transactions are on one stream only,"
     " and in no journal.",
     "frames of a stream that takes none": "A client wrote on a stream of the server, which gRPC"
@@ -12,6 +10,14 @@ DOUBTS = {
     "a resume token that the law has not met": "It was issued before the law began, or by a stream"
     " that a fault had struck.",
     "a limit whose counting began anew": "A limit was replaced, or the law began in its middle.",
+    "a filter that the law does not evaluate": "A search may compare columns that the law does not"
+    " keep, and positions may be asked for as of an instant.",
+    "a read that the law does not know": "Sports, people, funding, combos and requests for quotes"
+    " have rows that the law does not keep; a download is no part of a record.",
+    "a refused read": "The refusal has no reason that the law knows, and none that excludes it.",
+    "margin with collateral return": "The law does not pair related positions.",
+    "orders that wait for the engine": "A read may come before the engine has taken an order.",
+    "retail reads that lag": "With `retail.read_lag` a read shows an earlier state.",
     "a cross that waits for the engine": "Both sides of a cross wait as one request.",
     "a sealed code": "A code from a text message is in no journal.",
     "a token that the journal does not name": "The answer that issued it was altered on its way.",
@@ -24,4 +30,7 @@ DOUBTS = {
     " they ask.",
     "facts of a game": "The clock plays the games of the default world. No client sees a result"
     " before it decides a market.",
+    "rewards by score and volume": "Scores and volumes count what happened before the run was"
+    " followed.",
+    "a bank's decision": "An operator decides a transaction by an id that no event shows.",
 }

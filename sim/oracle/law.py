@@ -10,7 +10,8 @@ After a disagreement the law takes over what the run shows, so that one mistake 
 
 from __future__ import annotations
 
-from sim.oracle import access, lifecycle, matching, orders, reads, settlement, verification
+from sim.oracle import access, lifecycle, matching, orders, settlement, verification
+from sim.oracle.answers import reads
 from sim.oracle.exchange import Expected, NaiveExchange
 from sim.oracle.hearing import Hearing
 from sim.oracle.state import (

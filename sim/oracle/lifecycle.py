@@ -95,13 +95,23 @@ class LifecycleRules:
         exchange = hearing.exchange
         self._due: list[tuple[Instant, str]] = []
         self._good_till: list[tuple[Instant, str]] = []
-        self._opened: dict[str, Instant] = {}  # by an operator
+        self._opened: dict[str, tuple[Instant, int]] = {}  # when, and by which input
+        self._awake: set[str] = set()  # symbols whose changes are told; others only have dates
         self._changed: dict[str, int] = {}  # state before the input, of what changed in it
         self._roll = next_trade_day_roll(exchange.now)
         for symbol in exchange.beginning.instruments:
-            self._schedule(exchange.market(symbol), exchange.now - 1)
+            market = exchange.market(symbol)
+            self._opened[symbol] = market.listed, -1
+            if market.state not in OVER and 0 < market.terms["expiration"] <= exchange.now:
+                market.terms = market.terms | {"expiration": 0}  # its opening state outlives it
+            self._wake(market, exchange.now - 1)
         for order in exchange.open_orders():
             self._watch(order)
+
+    def _wake(self, market: Market, after: Instant) -> None:
+        """From now on the run tells whatever happens to an instrument."""
+        self._awake.add(market.symbol)
+        self._schedule(market, after)
 
     def _schedule(self, market: Market, after: Instant) -> None:
         market.due = next_due(market, after)
@@ -128,8 +138,8 @@ class LifecycleRules:
 
     def _is_spared(self, market: Market, at: Instant) -> bool:
         """Return whether a market opened after maintenance suspended all, and still may be open."""
-        since = self._opened.get(market.symbol, market.listed)
-        return not self.maintenance.turns(since, at)
+        first = market.listed, self._hearing.observed.seq
+        return self._opened.setdefault(market.symbol, first) > self.maintenance.turned(at)
 
     # ---- changes of state
 
@@ -138,11 +148,10 @@ class LifecycleRules:
         self.maintenance.note()
         symbol, was, state = event["symbol"], event["was"], event["state"]
         exchange = self._hearing.exchange
-        if symbol not in exchange.markets:
-            exchange.market(symbol).state = was
         market = exchange.market(symbol)
-        if market.due is None:
-            self._schedule(market, exchange.now)
+        if symbol not in self._awake:
+            market.state = was
+            self._wake(market, exchange.now)
         if market.state != was:
             self._disagree("L2", market, market.state, was)
             market.state = was
@@ -168,14 +177,15 @@ class LifecycleRules:
             self._disagree("L10", market, market.state, state)
         market.pinned = state
         if state == OPEN:
-            self._opened[market.symbol] = self._hearing.exchange.now
+            self._opened[market.symbol] = self._hearing.exchange.now, self._hearing.observed.seq
         return True
 
     def listed(self, event: Document) -> None:
         """Take over an instrument that was listed."""
         market = self._hearing.exchange.market(event["symbol"])
         market.state, market.listed = event["state"], event["at"]
-        self._schedule(market, event["at"] - 1)
+        self._opened[market.symbol] = event["at"], self._hearing.observed.seq
+        self._wake(market, event["at"] - 1)
 
     def _request(self, symbol: str) -> tuple[str, str]:
         """Return which action an operator asked for on an instrument, and the state."""
@@ -198,9 +208,9 @@ class LifecycleRules:
     def _by_dates(self, market: Market, state: int) -> None:
         """Judge a change that nobody asked for, and whether it comes in time (L3-L9, W2, W7)."""
         now = self._hearing.exchange.now
-        if self._request(market.symbol)[1] == "SCHEDULE":
-            market.pinned = None
-            self._opened.pop(market.symbol, None)
+        again = self._request(market.symbol)[1] == "SCHEDULE"
+        if again:
+            self._follow_again(market)
         right, rule = self.owed(market, now)
         collapse = self._hearing.exchange.assumed("lifecycle.collapse_to_expired")
         if right in OVER and market.state not in (CLOSED, *OVER) and collapse:
@@ -210,12 +220,17 @@ class LifecycleRules:
         final = is_final(market) and self._hearing.exchange.assumed("settlement.auto_expire")
         if state == EXPIRED and market.state == CLOSED and final:
             return
-        at_lead = rule == "W2" and self.maintenance.turns(now - 1, now)
-        if state != right and not (at_lead and state == OPEN):  # it opens, and is suspended next
+        opens = rule == "W2" and (again or self.maintenance.turned(now)[0] == now)
+        if state != right and not (opens and state == OPEN):  # which is suspended next
             self._disagree(rule, market, right, state)
         elif not self._first_in_time(market):
             sentence = f"{market.symbol} becomes {STATES[state]} later than it had to"
             self._hearing.disagree(rule, "in time", "late", sentence)
+
+    def _follow_again(self, market: Market) -> None:
+        """Let dates and schedule decide, up to now also where they would wait (rules L5, T1)."""
+        market.pinned, market.listed = None, self._hearing.exchange.now
+        self._opened[market.symbol] = 0, -1
 
     def _first_in_time(self, market: Market) -> bool:
         """Return whether a market was right until now, or an operator has a hand in it."""
@@ -310,11 +325,14 @@ class LifecycleRules:
         self._changed.clear()
 
     def _collect(self, observed: ObservedInput) -> None:
-        """Take over orders that end by a time."""
+        """Take over orders that end by a time, and instruments that somebody touched."""
         exchange = self._hearing.exchange
         for event in observed.events:
             if event["event"] == "Executed" and event["execution"]["type"] in (NEW, REPLACED):
-                order = exchange.orders.get(event["execution"]["order"]["id"])
+                row = event["execution"]["order"]
+                if row["symbol"] not in self._awake:
+                    self._wake(exchange.market(row["symbol"]), observed.now)
+                order = exchange.orders.get(row["id"])
                 if order is not None and order.leaves_qty:
                     self._watch(order)
 
@@ -328,7 +346,8 @@ class LifecycleRules:
         was = self._changed.get(symbol, market.state)
         refused = "message" in observed.out
         if asked == "SCHEDULE":
-            market.pinned = None if not refused else market.pinned
+            if not refused:
+                self._follow_again(market)
             return
         if asked not in STATES:
             return
@@ -367,7 +386,7 @@ class LifecycleRules:
         `turned` is whether maintenance suspended or released all of them.
         """
         exchange = self._hearing.exchange
-        checked = set(exchange.markets if turned else self._changed)
+        checked = set(self._awake if turned else self._changed)
         while self._due and self._due[0][0] < now:
             due, symbol = heappop(self._due)
             market = exchange.market(symbol)

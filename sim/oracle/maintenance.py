@@ -23,8 +23,10 @@ class MaintenanceRules:
             if not row["until"]
         }
         self._count = len(beginning.windows)
-        # weekly ones, which changed assumptions leave alone
+        # Weekly ones that have begun, which changed assumptions leave alone
         self._under_way: list[MaintenanceHours] = []
+        # When all was suspended, and in which input
+        self._turns: list[tuple[Instant, int]] = []
         self._noted = -1
         self._checked = beginning.now
         self.active = self.covers(beginning.now)
@@ -51,16 +53,16 @@ class MaintenanceRules:
         """Return whether an instant is inside a window or its lead (rule W2)."""
         return any(window.leads <= at < window.ends for window in self.windows())
 
-    def turns(self, since: Instant, at: Instant) -> bool:
-        """Return whether a window or its lead begins between two instants, at the end included."""
-        edges = [edge for window in self.windows() for edge in (window.leads, window.begins)]
-        return any(since < edge <= at for edge in edges)
+    def turned(self, at: Instant) -> tuple[Instant, int]:
+        """Return when, up to an instant, a window or its lead last began, and in which input."""
+        self.note()
+        return next((turn for turn in reversed(self._turns) if turn[0] <= at), (0, 0))
 
     def held_since(self, at: Instant) -> Instant:
         """Return since when what is due waits for the end of windows; `at` if it does not (W7)."""
         since = at
-        while begins := [w.begins for w in self.windows() if w.begins < since <= w.ends]:
-            since = min(begins)
+        while stops := [w.stops for w in self.windows() if w.stops < since <= w.ends]:
+            since = min(stops)
         return since if self.covers(at) else at
 
     def acts(self) -> bool:
@@ -76,19 +78,35 @@ class MaintenanceRules:
     # ---- events
 
     def note(self) -> None:
-        """Take over a window that an operator announces or cancels with this input (W1, W9)."""
+        """Take over what an operator announces or cancels, and which windows come (W1, W2, W9)."""
         observed = self._hearing.observed
-        if self._noted == observed.seq or observed.input["type"] != "control":
+        if self._noted == observed.seq:
             return
         self._noted = observed.seq
-        if "message" in observed.out:
-            return
+        if observed.input["type"] == "control" and "message" not in observed.out:
+            self._take_over(observed)
+        if observed.at != observed.now:
+            passed = sorted(edge for edge in self._turning() if observed.at < edge <= observed.now)
+            self._turns += [(edge, observed.seq) for edge in passed]
+
+    def _turning(self) -> list[Instant]:
+        """Return when leads begin, and windows that do not begin inside another (rule W2)."""
+        windows = self.windows()
+        first = [
+            w.begins for w in windows if not any(o.begins < w.begins < o.ends for o in windows)
+        ]
+        return first + [window.leads for window in windows]
+
+    def _take_over(self, observed: ObservedInput) -> None:
         if observed.input["action"] == "maintenance.cancel":
             self._announced.pop(observed.input["subject"], None)
         elif observed.input["action"] == "maintenance.add":
             arguments = json.decode(observed.input.get("arguments", "{}"))
             self._count += 1
-            self._announced[f"window-{self._count}"] = self._window(arguments, observed.at)
+            window = self._window(arguments, observed.at)
+            self._announced[f"window-{self._count}"] = window
+            if window.leads <= observed.at:
+                self._turns.append((observed.at, observed.seq))
 
     def _window(self, arguments: Document, now: Instant) -> MaintenanceHours:
         """Return the window of an announcement; without a beginning it is a pause (rule W9)."""
@@ -99,7 +117,7 @@ class MaintenanceRules:
             at = now + parse_span(begins[1:]) if begins[0] == "+" else parse_instant(begins)
         usual = self._hearing.exchange.assumed("maintenance.cancel_lead")
         span = usual if lead is None else parse_span(lead)
-        return MaintenanceHours(at, at + parse_span(arguments["length"]), span)
+        return MaintenanceHours(at, at + parse_span(arguments["length"]), span, at <= now)
 
     def changed(self, event: Document) -> None:
         """Judge that maintenance begins or ends (rules W1, W9)."""
@@ -130,7 +148,7 @@ class MaintenanceRules:
             sentence = f"maintenance is {self.active} at {now}"
             self._hearing.disagree("W1", str(not self.active), str(self.active), sentence)
             self.active = not self.active
-        edges = [edge for w in windows for edge in (w.leads, w.begins, w.ends)]
+        edges = self._turning() + [window.ends for window in windows]
         passed = [edge for edge in edges if before <= edge < now]
         for order in exchange.open_orders():
             if passed and order.admitted < max(passed):

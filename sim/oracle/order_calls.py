@@ -78,9 +78,8 @@ class OrderCalls:
             for row in beginning.api_keys
         }
         self._seq = -1
-        self.refusal: OrderRefusal | None = (
-            None  # of what the input asked for, as an event showed it
-        )
+        # why what the input asked for had to be refused, if an event refused it
+        self.refusal: OrderRefusal | None = None
         self.entered: list[str] = []  # orders that the input brought, in order
         self._requests: list[OrderRequest] = []
         self._changes: list[OrderChange] = []

@@ -16,7 +16,7 @@ from sim.oracle.hearing import Hearing
 from sim.oracle.order_answers import execution_problems, order_ids
 from sim.oracle.order_calls import CROSS, PREVIEWS, VENDOR, OrderCalls
 from sim.oracle.order_requests import OrderRefusal, OrderRequest
-from sim.oracle.state import RETAIL, SCRIPT, Document, NaiveOrder
+from sim.oracle.state import MARKET_TO_LIMIT, RETAIL, SCRIPT, Document, NaiveOrder
 from sim.read.observed import ObservedInput
 
 # Terms of an order that its first report shows as they were asked for.
@@ -47,7 +47,10 @@ class OrderRules:
             sentence = f"the engine did not take the request about {each.order_id}"
             self._hearing.disagree("M36", f"taken at {each.due}", "nothing", sentence)
         requests, changes = self._calls.requests(observed), self._calls.changes(observed)
-        if observed.input.get("action") or self._calls.disturbed(observed):
+        if self._calls.disturbed(observed):
+            self._hearing.undecided("an injected fault")
+            return
+        if observed.input.get("action"):
             return
         if observed.operation == VENDOR and observed.message and self._repeated(observed):
             return
@@ -288,6 +291,7 @@ class OrderRules:
         if observed.operation == CROSS:
             return cross_refusal(self._exchange, requests, (observed.message or {})["cross_type"])
         late = self._queue.busy(self._calls.caller(observed).participant)
+        late = late and observed.operation not in PREVIEWS
         judge = reception_refusal if late else entry_refusal
         refusals = [judge(self._exchange, request) for request in requests]
         refusals += [change_refusal(self._exchange, each) for each in self._calls.changes(observed)]
@@ -296,7 +300,10 @@ class OrderRules:
     def _previewed(self, observed: ObservedInput, request: OrderRequest) -> None:
         """Judge a preview: the checks of an entry, and nothing enters (rules M2, M7)."""
         if observed.status != 200 or observed.code:
-            if _own(observed.rule):
+            # A preview of a retail market order needs cash (`retail.preview_market`)
+            if _own(observed.rule) and not (
+                observed.rule == "S7.1-1" and request.order.type == MARKET_TO_LIMIT
+            ):
                 self._refused(observed)
             return
         refusal = entry_refusal(self._exchange, request)

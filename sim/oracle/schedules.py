@@ -69,16 +69,22 @@ def next_edge(schedule: tuple[Document, ...], after: Instant) -> Instant | None:
 
 
 class MaintenanceHours(NamedTuple):
-    """A maintenance window."""
+    """A maintenance window. It is sudden if it begins at the instant at which it is announced."""
 
     begins: Instant
     ends: Instant
     lead: Span
+    sudden: bool = False
 
     @property
     def leads(self) -> Instant:
         """When orders are canceled and instruments suspended (rule W2)."""
         return self.begins - self.lead
+
+    @property
+    def stops(self) -> Instant:
+        """The first instant that waits; that of a sudden one has been followed (rule W7)."""
+        return self.begins + self.sudden
 
 
 # From when on, the weekday from Monday 0, the hour, and the length in hours (rule W1, §8)

@@ -119,28 +119,37 @@ class SettlementRules:
             return
         else:
             due = (market.closed or 0) + exchange.assumed("settlement.delay_after_close")
-            self._outcome(market)
+            self._outcome(market, price)
         waits = exchange.assumed("settlement.preliminary_for") and record is None
         if bool(waits) != preliminary:
             self._disagree("L25", market, "preliminary" if waits else "final", "the other")
         if exchange.now < due:
             self._disagree("L25", market, f"at {due}", f"at {exchange.now}")
 
-    def _outcome(self, market: Market) -> None:
-        """Judge the outcome that became a price (rule L29)."""
-        terms = market.terms
-        if terms["index_condition"] is not None:
+    def _outcome(self, market: Market, price: int) -> None:
+        """Judge the outcome that became a price (rules L7, L29).
+
+        What an index was is published with the instrument, rounded.
+        """
+        condition = market.terms["index_condition"]
+        if condition is None:
+            if market.terms["event"]:
+                self._hearing.undecided("facts of a game")
+            else:
+                self._disagree("L25", market, "no price", "an outcome that nothing decides")
+            return
+        metadata = self._hearing.exchange.beginning.instruments[market.symbol]["metadata"]
+        began, ended = metadata.get("price_to_beat"), metadata.get("crypto_settlement_price")
+        if condition["family"] != "updown" or not (began and ended) or began == ended:
             self._hearing.undecided("prices of an index")
-        elif terms["event"]:
-            self._hearing.undecided("facts of a game")
-        else:
-            self._disagree("L25", market, "no price", "an outcome that nothing decides")
+        elif price != (right := market.price_scale * (Fraction(ended) > Fraction(began))):
+            self._disagree("L7", market, str(right), str(price))
 
     def _unresolved(self, market: Market, price: int) -> None:
         """Judge the price at which termination closes positions (§3.1, rule L26)."""
         terms = market.terms
         if terms["index_condition"] is not None or terms["game_condition"] is not None:
-            self._outcome(market)
+            self._outcome(market, price)
             return
         mode = self._hearing.exchange.assumed("settlement.unresolved_at_termination")
         right = 0 if mode == "zero" else market.reference

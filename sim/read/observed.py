@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from msgspec import Struct, json, to_builtins
 
 from sim.api.codecs.codecs import BadInput, dialect_at, json_decoder, json_encoder, protobuf_decoder
-from sim.api.pipeline.inputs import Close, Input, Outcome, Post, Reply, Resolve, RestCall, Send
+from sim.api.pipeline.inputs import Close, Input, Outcome, Post, Reply, RestCall, Send
 from sim.contract.contract import Contract
 from sim.contract.messages import Message
 from sim.kernel.instants import Instant
@@ -35,7 +35,7 @@ class Beginning(Struct, frozen=True):
     | instruments | terms by symbol, with the `Standing` of each |
     | listed | every symbol in order of listing, as it is at the moment of the question |
     | accounts | name, kind, balance, collateral_return |
-    | positions, orders | rows as in the journal; open orders in order of priority |
+    | positions, orders, trades | rows as in the journal; open orders in order of priority |
     | firms, api_keys | who may call, with users, scopes and limits |
     | fees | rows that a scenario adds to the published schedule |
     | windows | announced maintenance, with its lead |
@@ -188,21 +188,14 @@ class ObservedInput:
         for effect in self._outcome.effects:
             if isinstance(effect, Send) and effect.stream in operations:
                 operation = self._engine.contract.by_name(operations[effect.stream])
-                yield (
-                    effect.stream,
-                    _document(self._engine, operation.response, operation.content, effect.frame),
-                )
+                kind, content = operation.response, operation.content
+                yield effect.stream, _document(self._engine, kind, content, effect.frame)
 
     def frame_in(self, operation: str) -> Document:
         """Return the frame that a client sent on a stream of an operation."""
         called = self._engine.contract.by_name(operation)
         message = getattr(self._input, "message", b"")
         return _document(self._engine, called.request, called.content, message)
-
-    @property
-    def stream_operation(self) -> str:
-        """The operation of the stream that the input opened."""
-        return self._engine.hub.operations().get(self._outcome.stream, "")
 
     @property
     def posts(self) -> list[Document]:
@@ -213,15 +206,6 @@ class ObservedInput:
     def closed(self) -> list[Document]:
         """Every end of a stream that the exchange decided."""
         return [to_builtins(each) for each in self._outcome.effects if isinstance(each, Close)]
-
-    @property
-    def late(self) -> list[tuple[str, int, Any]]:
-        """Answers that earlier calls waited for: their names, statuses and bodies."""
-        return [
-            (each.pending_on, each.reply.status, _json(each.reply.body))
-            for each in self._outcome.effects
-            if isinstance(each, Resolve)
-        ]
 
 
 def _document(engine: Engine, kind: type[Message], content: str, message: bytes) -> Document:

@@ -57,7 +57,9 @@ class JournalEntry:
 
     @cached_property
     def out(self) -> Record:
-        """Everything that the input caused."""
+        """Everything that the input caused; nothing if the run failed at it."""
+        if self.mark:
+            return Record()
         return _read_outcome(self.line.out)
 
     @property

@@ -35,8 +35,9 @@ def print_table(rows: Rows, out: TextIO, *, one_as_record: bool = False) -> None
     lines = [list(rows[0]), *([cell(value) for value in row.values()] for row in rows)]
     widths = None if one_as_record and len(rows) == 1 else _widths(lines)
     if widths is None:
-        for number, row in enumerate(rows):
-            put(*[""][: bool(number)], *record(row), file=out)
+        put(*record(rows[0]), file=out)
+        for row in rows[1:]:
+            put("", *record(row), file=out)
         return
     for number, line in enumerate(lines):
         for text in _wrapped_row(line, widths):

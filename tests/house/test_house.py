@@ -49,7 +49,7 @@ INSIDE = {
     "run": (("engine",), ("actors",), ("simulation", "loader"), ("client",)),
     "evidence": (
         ("recording",),
-        ("witness", "validation"),
+        ("witness", "validation", "audit"),
         ("replay",),
         ("compare",),
         ("infer", "scorecard"),

@@ -130,6 +130,9 @@ def test_a_bundled_scenario_is_lawful(name, tmp_path):
 
 
 def test_an_audit_of_something_else_says_so(tmp_path):
-    file = tmp_path / "notes.txt"
-    file.write_text("nothing")
-    assert sim("audit", file).returncode == 2
+    notes, recording = tmp_path / "notes.txt", tmp_path / "session.ndjson"
+    notes.write_text("nothing")
+    recording.write_text('{"recording":1}\n')
+    assert sim("audit", notes).returncode == 2
+    refused = sim("audit", recording)
+    assert refused.returncode == 2 and f"`sim witness {recording}`" in refused.stderr

@@ -94,14 +94,13 @@ class Listings:
         was = self.lifecycle.state(symbol)
         if state is None:
             self.lifecycle.unpin(symbol)
-            self.transitions.follow(instrument, why=_BY_OPERATOR)
+            self._follow(instrument, why=_BY_OPERATOR)
             return was
         if state is not was:
             check_move(symbol, was, state)
             if state in ENTRY_STATES and self.settlements.final(symbol):
                 raise IllegalTransition(f"{symbol} is settled and cannot trade again", rule="L10")
-            self.transitions.enter(instrument, state, why)
-            self.clearing.wait()
+            self._enter(instrument, state, why)
         if pin:
             self.lifecycle.pin(symbol)
         else:
@@ -113,11 +112,23 @@ class Listings:
         if self.lifecycle.is_pinned(symbol):
             self.change_state(symbol, InstrumentState.OPEN, pin=False, why=why)
         else:
-            self.transitions.follow(self.instruments.require(symbol), why=why)
+            self._follow(self.instruments.require(symbol), why=why)
 
     def follow(self, symbol: str) -> None:
         """Move an instrument to the state that its dates demand, after they have changed."""
-        self.transitions.follow(self.instruments.require(symbol))
+        self._follow(self.instruments.require(symbol))
+
+    def _enter(self, instrument: Instrument, state: InstrumentState, why: Why) -> None:
+        """Change a state. Trades of an auction that this ends will clear."""
+        self.transitions.enter(instrument, state, why)
+        self.clearing.wait()
+
+    def _follow(
+        self, instrument: Instrument, *, edge: bool = False, why: Why | None = None
+    ) -> None:
+        """Follow dates and schedule. Trades of an auction that this ends will clear."""
+        self.transitions.follow(instrument, edge=edge, why=why)
+        self.clearing.wait()
 
     def cancel_all(self, symbols: tuple[str, ...] = ()) -> int:
         """Cancel every open order, or those of some symbols, and return how many (rule W2).
@@ -142,7 +153,7 @@ class Listings:
         instrument = self.instruments.require(symbol)
         self.settlements.check(instrument, price, preliminary)
         if self.lifecycle.state(symbol) not in OVER_STATES:
-            self.transitions.enter(instrument, InstrumentState.CLOSED, _SETTLEMENT)
+            self._enter(instrument, InstrumentState.CLOSED, _SETTLEMENT)
             self.lifecycle.pin(symbol)
         paid = 0
         if preliminary:
@@ -255,16 +266,14 @@ class Listings:
 
     def _take_edge(self, timer: Timer) -> None:
         instrument = self.instruments.require(timer.subject)
-        self.transitions.follow(instrument, edge=True)
+        self._follow(instrument, edge=True)
         self._conclude(instrument)
-        self.clearing.wait()
 
     def _take_dormant_edges(self, _timer: Timer) -> None:
         for instrument in self.lifecycle.materialise_due():
-            self.transitions.follow(instrument)
+            self._follow(instrument)
             self._conclude(instrument)
         self.lifecycle.await_dormant()
-        self.clearing.wait()
 
     def _step_settlement(self, timer: Timer) -> None:
         instrument = self.instruments.require(timer.subject)

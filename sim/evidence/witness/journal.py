@@ -52,7 +52,7 @@ def observed(
     watched = Watch(simulation)
     outcomes: list[Outcome] = []
     for _, entry in replaying(simulation, lines, on_outcome=outcomes.append):
-        if entry.mark and entry.mark not in ("snapshot", "fork"):
+        if entry.mark and entry.mark not in ("snapshot", "fork", "failure"):
             watched.begin_anew()
             yield WorldReset()
         while outcomes:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
 from msgspec import Struct, to_builtins
 
-from sim.evidence.recording.reading import read_recording, uncollected
+from sim.evidence.recording.reading import is_recording, read_recording, uncollected
 from sim.evidence.witness import journal
 from sim.evidence.witness.check import Contradiction, WitnessCheck
 from sim.evidence.witness.checks import CHECKS
@@ -125,7 +124,7 @@ def witness_file(path: Path) -> Witness:
     """The verdict on a recording, a HAR file or a journal. UnreadableRecording, UnreadableJournal,
     OSError, or Divergence where a journal's run cannot be repeated.
     """
-    if path.suffix.lower() == ".har" or _begins_recording(path):
+    if is_recording(path):
         return judge(observed(read_recording(path).entries))
     with journal_lines(path) as (header, lines):
         return judge(journal.observed(simulation_of(header), lines))
@@ -143,11 +142,6 @@ def contradiction_lines(simulation: Simulation) -> Iterator[str]:
     """A line for each contradiction in what clients of a finished run have seen."""
     for check, verdict in witness_run(simulation).checks.items():
         yield from (f"witness: {check}: {it.sentence}" for it in verdict.contradictions)
-
-
-def _begins_recording(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(15).removeprefix(BOM_UTF8).startswith(b'{"recording"')
 
 
 def document(witnesses: dict[str, Witness]) -> dict[str, Any]:

@@ -74,6 +74,8 @@ class RecordedRun:
             case "snapshot":
                 named[mark.argument] = self.branch, seq
                 return seq
+            case "failure":
+                return seq
             case "reset":
                 self.branch = grow(self.branches, int(mark.argument), "reset")
                 return 0

@@ -47,7 +47,7 @@ from sim.kernel.instants import Instant, format_span
 from sim.kernel.journal import Header
 from sim.read.decisions import verdict_of
 from sim.read.explain.faults import sentence
-from sim.read.record import JournalEntry, tag_of
+from sim.read.record import JournalEntry, line_text, tag_of
 from sim.run.actors.script.step_order import STEP_TIMER
 from sim.run.engine.journal_record import Record, RecordedEvent
 
@@ -89,6 +89,10 @@ def rows(lines: Iterable[bytes], header: Header | None = None) -> Iterator[Row]:
     for entry in map(JournalEntry, lines):
         if mark := entry.mark:
             argument = entry.line.argument
+            if mark == "failure":
+                failed = (line_text(entry.line.input),)
+                yield Row(entry.at, "jump", "exchange", mark, argument, good=False, details=failed)
+                continue
             to = f"to input {argument}" if mark == "rewind" else argument
             yield Row(now, "jump", "tester", mark, to)
             continue

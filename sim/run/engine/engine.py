@@ -285,8 +285,8 @@ class Engine:
         consequences.
 
         An input that cannot be encoded is an error that changes nothing. A later failure leaves an
-        inconsistent state, so the run ends: the journal holds every input before this one, and each
-        further one raises RunEnded.
+        inconsistent state, so the run ends: the journal holds every input before this one and, as
+        its last line, this one without an outcome. Each further one raises RunEnded.
         """
         journal, ctx = self.journal, self.exchange.ctx
         journal.check_open()
@@ -302,6 +302,9 @@ class Engine:
             record = record_of(outcome, self.log.last(outcome.seq), ctx.now)
             entry = _encode(record)
             journal.append(at, entering, entry, aside, ctx.now, ctx.timers.scheduled, outcome.cause)
+        except Exception as error:
+            journal.fail(at, entering, aside, error)
+            raise
         except BaseException as error:
             journal.end(error)
             raise

@@ -58,7 +58,7 @@ from sim.world.start.orders import in_keys
 # Keys of a step for when and how it runs, and keys for what a client does. All other keys are
 # operator actions.
 TIMING_KEYS = ("at", "when", "within", "name", "advance", "save", "expect")
-CLIENT_KEYS = ("call", "subscribe", "send", "disconnect")
+CLIENT_KEYS = ("call", "subscribe", "send", "disconnect", "input")
 STEP_ACTIONS = check_steps(Step, ACTIONS.values(), (*TIMING_KEYS, *CLIENT_KEYS))
 
 
@@ -283,7 +283,8 @@ class Script(Extension):
         under_way = self._state.under_way
         assert under_way is not None
         step = self._step(under_way.index).subscribe
-        assert step is not None
+        if step is None:
+            return  # a recorded input, of whose frames no step speaks
         first, *rest = under_way.inputs
         rest = self._clients.opened(step, outcome.stream, rest) if outcome.stream else []
         under_way.inputs = [first, *rest]
