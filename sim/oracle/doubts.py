@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 DOUBTS = {
+    "a period that changed while a stream was open": "Heartbeats, refreshes and ends that are on"
+    " their way may follow the former period or the new one.",
     "frames that the law does not know": "Changes of funding transactions are on one stream only,"
     " and in no journal.",
     "frames of a stream that takes none": "A client wrote on a stream of the server, which gRPC"

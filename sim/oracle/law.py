@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from sim.oracle import access, lifecycle, matching, orders, settlement, verification
 from sim.oracle.answers import reads
+from sim.oracle.answers.history import NaiveHistory
 from sim.oracle.exchange import Expected, NaiveExchange
 from sim.oracle.hearing import Hearing
 from sim.oracle.state import (
@@ -41,13 +42,14 @@ class Law:
         self._orders = orders.OrderRules(hearing)
         self._lifecycle = lifecycle.LifecycleRules(hearing)
         self._settlement = settlement.SettlementRules(hearing, self._lifecycle.maintenance)
-        self._streams = StreamRules(hearing)
+        self._history = NaiveHistory(self.exchange)
+        self._streams = StreamRules(hearing, self._history)
         self._parts = (
             access.AccessRules(hearing),
             self._orders,
             self._lifecycle,
             self._settlement,
-            reads.ReadRules(hearing),
+            reads.ReadRules(hearing, self._history),
             self._streams,
             verification.VerificationRules(hearing),
         )
@@ -63,6 +65,7 @@ class Law:
             hearing.event, hearing.later = event, events[index + 1 :]
             exchange.now = _instant(event) or exchange.now
             self._event(event)
+            self._history.take(event)
             self._streams.happened(event)
         exchange.now = observed.now
         self._missing()

@@ -6,13 +6,18 @@ have any value, and a field that exists only from a date on may be absent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sim.kernel.instants import Instant, format_instant, trade_date
+from sim.oracle.answers import reports
+from sim.oracle.answers.books import Levels, levels, may_be_hidden
+from sim.oracle.answers.portfolios import ENTRY_TYPES
+from sim.oracle.answers.reading import is_amount, words
 from sim.oracle.schedules import in_force
-from sim.oracle.state import BUY, CASH, REPORTS, SELL, STATES, Document, Market
+from sim.oracle.state import BUY, CASH, SELL, STATES, Document, Market
 
 ORDERS = "OrderEntryAPI.CreateOrderSubscription"
 DROP_COPY = "DropCopyAPI.CreateDropCopySubscription"
@@ -41,27 +46,20 @@ _ROWS = {
     BOOKS: ("update", "heartbeat"),
     TALK: ("update subscriptionAck subscriptionError", "heartbeat"),
 }
-# Members of enumerations in order of their numbers, and fields that exist from a date on only.
-NAMES = {
-    key: members.split()
-    for key, members in {
-        "type": "UNDEFINED MARKET_TO_LIMIT LIMIT STOP STOP_LIMIT",
-        "tif": "UNDEFINED DAY GOOD_TILL_CANCEL IMMEDIATE_OR_CANCEL GOOD_TILL_TIME FILL_OR_KILL",
-        "state": "NEW PARTIALLY_FILLED FILLED CANCELED REPLACED REJECTED EXPIRED PENDING_NEW"
-        " PENDING_REPLACE PENDING_CANCEL PENDING_RISK",
-        "trade": "UNDEFINED NEW CLEARED BUSTED",
-        "rfq": "UNSPECIFIED OPEN CLOSED",
-        "quote": "UNDEFINED ACTIVE CONFIRMED DELETED ACCEPTED EXECUTED",
-        "entry": "UNDEFINED DEPOSIT WITHDRAWAL ORDER_EXECUTION CORRECTION NETTING RESOLUTION"
-        " MANUAL_ADJUSTMENT SECURITY_BALANCE_ADJUSTMENT SECURITY_MARK_TO_MARKET"
-        " ACCOUNT_PROPERTY_ADJUSTMENT COMMISSION CONTRACT_EXPIRATION PENDING_CREDIT_ADJUSTMENT"
-        " BEGINNING_OF_DAY SECURITY_WITHDRAWAL WITHDRAWAL_REJECTION MANUAL_TRANSFER"
-        " AVERAGE_PRICE_TRANSFER GIVE_UP SYNCHRONIZATION INTEREST PENDING_WITHDRAWAL_CREATION"
-        " SETTLEMENT_FEE",
-        "dated": "priceToQuantityFilled fractionalQuantityScale commissionNotionalCollected"
-        " transactTradeDate outcomeSide action",
-    }.items()
+# Fields that exist from a date on only.
+_DATED = words(
+    "priceToQuantityFilled fractionalQuantityScale commissionNotionalCollected transactTradeDate"
+    " outcomeSide action"
+)
+_STATUSES = {
+    "rfq": words("UNSPECIFIED OPEN CLOSED"),
+    "quote": words("UNDEFINED ACTIVE CONFIRMED DELETED ACCEPTED EXECUTED"),
 }
+_ANONYMOUS = "account participant symbol"
+POSITION = (
+    "account symbol #netPosition=net #qtyBought=bought #qtySold=sold #cost #realized"
+    " #bodPosition=bod @updateTime=at"
+)
 
 
 class FrameRow(NamedTuple):
@@ -115,12 +113,14 @@ def difference(expected: Any, observed: Any, path: str = "") -> str:
     """Return the first difference between an expected document and an observed one; "" if none."""
     pairs: list[tuple[Any, Any, Any]] = []
     if isinstance(expected, dict) and isinstance(observed, dict):
-        names = [name for name in expected if name in observed or name not in NAMES["dated"]]
+        names = [name for name in expected if name in observed or name not in _DATED]
         pairs = [(name, expected[name], observed.get(name)) for name in names]
     elif (
         isinstance(expected, list) and isinstance(observed, list) and len(expected) == len(observed)
     ):
         pairs = [(i, *pair) for i, pair in enumerate(zip(expected, observed, strict=True))]
+    elif isinstance(expected, Fraction):
+        return "" if is_amount(observed, expected) else f"{path} is {observed}, not {expected}"
     elif expected != observed:
         return f"{path} is {observed}, not {expected}"
     differences = (difference(due, value, f"{path}.{name}") for name, due, value in pairs)
@@ -133,12 +133,6 @@ def difference(expected: Any, observed: Any, path: str = "") -> str:
 def instant(at: Instant | None) -> str | None:
     """Return an instant as documents show it."""
     return format_instant(at) if at else None
-
-
-def money(cash: int) -> str:
-    """Return cash as a decimal text with at least two decimals."""
-    dollars, part = divmod(abs(cash), CASH)
-    return f"{'-' * (cash < 0)}{dollars}.{f'{part:08}'.rstrip('0').ljust(2, '0')}"
 
 
 _FORMS: dict[str, Callable[[Any], Any]] = {
@@ -162,60 +156,25 @@ def picture(row: Document, fields: str) -> Document:
     return {name: form(row.get(key)) for name, key, form in _parts(fields)}
 
 
-def order_document(row: Document) -> Document:
-    """Return an order as the exchange shows it (rule M41, §2.7)."""
-    filled = row.get("filled_at", {}).items()
-    return picture(
-        row,
-        "id symbol account participant clordId=clord_id lastTradeId=last_trade_id #orderQty=qty"
-        " #cumQty=cum_qty #avgPx=avg_px #leavesQty=leaves_qty #price #stopPrice=stop_price"
-        " #minQty=min_qty #cashOrderQty=cash_qty #commissionNotionalTotalCollected=commission"
-        " #priceScale=price_scale #fractionalQuantityScale=qty_scale @createTime=created"
-        " @insertTime=inserted @goodTillTime=good_till @lastTransactTime=changed"
-        " ?participateDontInitiate=post_only",
-    ) | {
-        "type": f"ORDER_TYPE_{NAMES['type'][row['type']]}",
-        "side": "SIDE_BUY" if row["side"] == BUY else "SIDE_SELL",
-        "timeInForce": f"TIME_IN_FORCE_{NAMES['tif'][row['tif']]}",
-        "state": f"ORDER_STATE_{NAMES['state'][row.get('state', 0)]}",
-        "priceToQuantityFilled": {price: str(qty) for price, qty in filled},
-    }
-
-
 def execution_document(execution: Document) -> Document:
-    """Return an execution as the exchange shows it (§2.7)."""
-    date = trade_date(execution["at"])
-    return picture(
-        execution,
-        "id text tradeId=trade_id traceId=trace_id #lastShares=last_qty #lastPx=last_px"
-        " #commissionNotionalCollected=commission @transactTime=at ?aggressor",
-    ) | {
-        "order": order_document(execution["order"]),
-        "type": f"EXECUTION_TYPE_{REPORTS[execution['type']]}",
-        "transactTradeDate": {"year": date.year, "month": date.month, "day": date.day},
-    }
+    """Return an execution as the exchange shows it, with its order (§2.7)."""
+    document = reports.execution_document(execution) | picture(
+        execution, "id text traceId=trace_id"
+    )
+    return document | {"order": reports.order_document(execution["order"])}
 
 
-def trade_document(fills: list[Document], state: int, accounts: frozenset[str]) -> Document:
+def trade_document(fills: list[Document], state: int, accounts: Collection[str]) -> Document:
     """Return a trade as a firm sees it: the other side is anonymous (rule M42, §6.2)."""
-    trade = {"id": fills[0]["trade_id"], "state": f"TRADE_STATE_{NAMES['trade'][state]}"}
-    for fill in fills:
-        document = execution_document(fill)
-        if fill["order"]["account"] not in accounts:
-            document = picture(fill, "tradeId=trade_id #lastShares=last_qty #lastPx=last_px")
-            document["order"] = {
-                "account": "",
-                "participant": "",
-                "symbol": fill["order"]["symbol"],
-            }
-        trade["aggressor" if fill.get("aggressor") else "passive"] = document
+    trade: Document = {"id": fills[0]["trade_id"]}
+    trade["state"] = f"TRADE_STATE_{reports.TRADE_STATES[state]}"
+    for side, fill in zip(("aggressor", "passive"), fills, strict=True):
+        if fill["order"]["account"] in accounts:
+            trade[side] = execution_document(fill)
+        else:
+            trade[side] = picture(fill, "tradeId=trade_id #lastShares=last_qty #lastPx=last_px")
+            trade[side]["order"] = picture({"symbol": fill["order"]["symbol"]}, _ANONYMOUS)
     return trade
-
-
-POSITION = (
-    "account symbol #netPosition=net #qtyBought=bought #qtySold=sold #cost #realized"
-    " #bodPosition=bod @updateTime=at"
-)
 
 
 def change_document(event: Document) -> Document:
@@ -233,9 +192,9 @@ def entry_document(event: Document) -> Document:
     """Return an entry of the balance ledger (rules P17-P21)."""
     return picture(event, "account description symbol @updateTime=at") | {
         "currency": "USD",
-        "beforeBalance": money(event["before"]),
-        "afterBalance": money(event["after"]),
-        "entryType": NAMES["entry"][event["type"]],
+        "beforeBalance": Fraction(event["before"], CASH),
+        "afterBalance": Fraction(event["after"], CASH),
+        "entryType": ENTRY_TYPES[event["type"]],
         "updateBusinessDate": trade_date(event["at"]).isoformat(),
     }
 
@@ -244,7 +203,7 @@ def quote_document(event: Document) -> tuple[str, Document]:
     """Return the name and the picture of what happened to a request for quotes (rule L13)."""
     subject, _, verb = event["kind"].partition("_")
     row, fields = event[subject], "id symbol" if subject == "rfq" else "id symbol rfqId=rfq_id"
-    status = f"{subject.upper()}_STATUS_{NAMES[subject][row.get('status', 1)]}"
+    status = f"{subject.upper()}_STATUS_{_STATUSES[subject][row.get('status', 1)]}"
     return subject + verb.title(), {subject: picture(row, fields) | {"status": status}}
 
 
@@ -257,34 +216,24 @@ def instrument_document(market: Market) -> Document:
 
 def is_hidden(market: Market, now: Instant) -> bool:
     """Whether the schedule hides the book now, if it is followed (rules L3, L5)."""
-    schedule = market.terms["schedule"]
-    hides = any(segment["hide_market_data"] for segment in schedule)
-    if not hides or market.pinned is not None:
+    if market.pinned is not None or not may_be_hidden(market):
         return False
-    segment = in_force(schedule, now)
+    segment = in_force(market.terms["schedule"], now)
     return segment is not None and bool(segment["hide_market_data"])
 
 
-def levels(
-    market: Market, side: int, now: Instant, *, single: bool = False
-) -> list[tuple[int, int]]:
-    """Return prices and quantities of a side of the book, best first (rules M1, S9)."""
-    totals: dict[Any, tuple[int, int]] = {}
-    for order in [] if is_hidden(market, now) else market.side(side):
-        key = order.id if single else order.price
-        totals[key] = order.price, totals.get(key, (0, 0))[1] + order.leaves_qty
-    return list(totals.values())
+def sides(market: Market, now: Instant) -> list[Levels]:
+    """Return bids and offers as prices and quantities, best first (rules M1, S9)."""
+    return [[], []] if is_hidden(market, now) else [levels(market, BUY), levels(market, SELL)]
 
 
 def book_document(market: Market, depth: int, now: Instant, *, single: bool = False) -> Document:
     """Return a book as the exchange shows it: levels, or `single` orders (rules S8, S9)."""
-    bids, offers = (
-        [
-            {"px": str(px), "qty": str(qty)}
-            for px, qty in levels(market, side, now, single=single)[:depth]
-        ]
-        for side in (BUY, SELL)
-    )
-    document: Document = {"symbol": market.symbol, "bids": bids, "offers": offers}
-    document["bookHidden"] = is_hidden(market, now)
+    hidden, both = is_hidden(market, now), sides(market, now)
+    if single and not hidden:
+        orders = market.side(BUY), market.side(SELL)
+        both = [[(order.price, order.leaves_qty) for order in side] for side in orders]
+    document: Document = {"symbol": market.symbol, "bookHidden": hidden}
+    for name, side in zip(("bids", "offers"), both, strict=True):
+        document[name] = [{"px": str(px), "qty": str(qty)} for px, qty in side[:depth]]
     return document | {"state": f"INSTRUMENT_STATE_{STATES[market.state]}"}

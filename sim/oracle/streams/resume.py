@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sim.kernel.instants import Instant, Span, parse_instant
+from sim.oracle.answers.portfolios import FLOOR
 from sim.oracle.state import Document
 from sim.oracle.streams import frames
 from sim.oracle.streams.frames import FrameRow
@@ -10,7 +11,6 @@ from sim.oracle.streams.subscriptions import EventRows, OpenStream
 
 _CHARACTERS = 768  # of a token of 576 bytes (rule S4)
 _RESUMABLE = frames.DROP_COPY, frames.TRADES, frames.CHANGES
-_FLOOR = parse_instant("2026-05-01T00:00:00Z")  # rule P24
 
 
 class Replays:
@@ -60,7 +60,7 @@ class Replays:
         first = self._tokens[token][1] if token else 0
         start = parse_instant(since) if since else 0
         if stream.operation == frames.LEDGER:
-            start = max(start, _FLOOR)
+            start = max(start, FLOOR)
         return [
             row._replace(position=position)
             for position, (at, event) in enumerate(self._events[first:], first + 1)
@@ -82,8 +82,7 @@ def _token(stream: OpenStream) -> str:
 
 def _bound(stream: OpenStream) -> tuple[str, ...]:
     """Return what a token is bound to: stream, firm and filter (rule S4)."""
-    firm = "/".join(stream.caller.split("/")[:2])
-    return stream.operation, firm, *sorted(stream.symbols or ())
+    return stream.operation, stream.firm, *sorted(stream.symbols or ())
 
 
 def _at(row: FrameRow) -> Instant:

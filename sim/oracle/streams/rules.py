@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from sim.kernel.instants import Instant, parse_instant, seconds
+from sim.oracle.answers.history import NaiveHistory
+from sim.oracle.answers.reading import words
 from sim.oracle.hearing import Hearing
 from sim.oracle.state import Document
 from sim.oracle.streams import dialogue, frames
@@ -31,21 +33,26 @@ from sim.read.observed import ObservedInput
 _POOL = 20  # streams of a firm (rule S7)
 _POOL_SINCE = parse_instant("2026-05-01T04:00:00Z")  # dates.md
 _SYMBOLS = 1_000  # of a market data subscription (rule S8)
+_PERIODS = words(
+    "stream.heartbeat md.refresh md.refresh_everything edge.idle_timeout edge.bidi_idle_timeout"
+    " retail.debounce"
+)
 UNKNOWN = "frames that the law does not know"
 
 
 class StreamRules:
     """The part of the law about streams."""
 
-    def __init__(self, hearing: Hearing) -> None:
+    def __init__(self, hearing: Hearing, history: NaiveHistory) -> None:
         self._hearing, self._exchange = hearing, hearing.exchange
-        self._coverage = EventRows(hearing.exchange)
+        self._history, self._coverage = history, EventRows(hearing.exchange, history)
         self._replays = Replays(self._coverage, hearing.exchange.now)
         self._sockets = Sockets(hearing.exchange, self._coverage)
         self._touched = set(hearing.exchange.beginning.instruments)
         self._open: dict[int, OpenStream] = {}
         self._refresh: Instant = 0
         self._timers: dict[Instant, list[str]] = {}
+        self._periods: list[object] = []
 
     # ---- while an input happens
 
@@ -54,6 +61,10 @@ class StreamRules:
         self._timers = {}
         for row in observed.out.get("fired", ()):
             self._timers.setdefault(row["at"], []).append(row["timer"])
+        former, self._periods = self._periods, [self._exchange.assumed(name) for name in _PERIODS]
+        if former != self._periods:
+            for stream in self._open.values():
+                stream.doubt = "a period that changed while a stream was open"
 
     def happened(self, event: Document) -> None:
         """Expect the rows of an event, after it happened."""
@@ -90,8 +101,8 @@ class StreamRules:
         """Return when an event happened; the clearing of a trade has no instant of its own."""
         if event["event"] != "Traded" or event["state"] != 2:
             return self._exchange.now
-        traded = self._coverage.fills.get(event["id"], [{"at": 0}])[0]["at"]
-        at: Instant = traded + self._exchange.assumed("clearing.delay")
+        trade = self._history.trades.get(event["id"])
+        at = (trade.at if trade else 0) + int(self._exchange.assumed("clearing.delay"))
         return at if at in self._timers else max(self._timers, default=self._exchange.now)
 
     def _doubt(self, subject: str) -> None:
@@ -150,8 +161,16 @@ class StreamRules:
         """
         everything = self._exchange.assumed("md.refresh_everything")
         while self._refresh <= until and (books := self._books()):
+            order = self._timers.get(self._refresh, [])
+            idle = (
+                "stream.idle" in order[: order.index("stream.refresh")]
+                if "stream.refresh" in order
+                else True
+            )
             for stream in books:
-                self._beat(stream, self._refresh)
+                self._beat(stream, self._refresh - (not idle))
+                if stream.end is not None:
+                    continue
                 rows = [row for row in stream.sent.values() if not self._may_rest(stream, row)]
                 if everything or stream.symbols is not None:
                     stream.send(rows, self._refresh)
@@ -165,17 +184,18 @@ class StreamRules:
         self._sockets.due -= merged
 
     def _may_rest(self, stream: OpenStream, row: FrameRow) -> bool:
-        """Whether a book need not be sent again: on a stream of all, if it had no orders (S9)."""
+        """Whether a book need not be sent (again): of all, one that had no orders (S9, S16)."""
+        if stream.operation in SOCKETS:
+            return self._sockets.is_spare(stream, row)
         return stream.symbols is None and row.tag == "update" and row.channel not in self._touched
 
     def _beat(self, stream: OpenStream, until: Instant) -> None:
         """Let time pass on a stream: heartbeats, and the end of a silent one (rules S5, S13)."""
         assumed = self._exchange.assumed
         while stream.end is None:
-            end = stream.last_sent + assumed("edge.idle_timeout")
+            end = -(-(stream.last_sent + assumed("edge.idle_timeout")) // seconds(1)) * seconds(1)
             if stream.operation == frames.TALK:
                 end = min(end, stream.heard + assumed("edge.bidi_idle_timeout"))
-            end = -(-end // seconds(1)) * seconds(1)
             if min(end, stream.due or end) > until:
                 return
             if end <= (stream.due or end):
@@ -287,7 +307,7 @@ class StreamRules:
 
     def _opening(self, observed: ObservedInput) -> None:
         """Judge whether a stream may open, and expect what it begins with."""
-        stream = subscription_of(self._exchange, observed)
+        stream = subscription_of(self._exchange, self._history, observed)
         former = [each for each in self._open.values() if stream.session == each.session != ()]
         refusals = self._refusals(stream, former)
         doubtful = None in refusals

@@ -12,20 +12,12 @@ from fractions import Fraction
 from typing import Any
 
 from sim.kernel.instants import Instant, midnight_utc, parse_instant, trade_date
+from sim.oracle.answers import reports
+from sim.oracle.answers.reading import words
 from sim.oracle.exchange import NaiveExchange
-from sim.oracle.state import (
-    BUY,
-    CASH,
-    CLOSED,
-    MARKET_TO_LIMIT,
-    REPORTS,
-    SELL,
-    STATES,
-    Document,
-    Market,
-)
+from sim.oracle.state import BUY, CASH, CLOSED, STATES, Document, Market
 from sim.oracle.streams import frames
-from sim.oracle.streams.frames import NAMES, FrameRow, instant, money, picture
+from sim.oracle.streams.frames import FrameRow, instant, picture
 from sim.oracle.streams.subscriptions import SILENT, EventRows, OpenStream
 
 _TYPES = {
@@ -77,59 +69,42 @@ class Sockets:
     def answer(self, stream: OpenStream, frame: Document) -> list[FrameRow]:
         """Return what a client's frame is answered with, in either style (rules S16, S17)."""
         asked = [name for name in ("subscribe", "unsubscribe") if name in frame]
-        body: Document = _FIELDS.copy()
         sent = frame[asked[0]] if asked else {}
+        body: Document = _FIELDS.copy()
         if isinstance(sent, dict):
             body |= {_camel(name): value for name, value in sent.items()}
-        readable = isinstance(sent, dict) and all(
-            isinstance(body[name], kinds) for name, kinds in _KINDS.items()
-        )
-        request_id, text = body["requestId"], ""
-        if not frame or not readable:
+        readable = all(isinstance(body[name], kinds) for name, kinds in _KINDS.items())
+        if not frame or not isinstance(sent, dict) or not readable:
             return [FrameRow("error", "error", {}, "S16")]
-        if len(asked) != 1:
-            text = "a frame must hold subscribe or unsubscribe"
-        elif asked == ["subscribe"]:
-            return self._subscribe(stream, body)
-        elif stream.subscriptions.pop(request_id, None) is None:
-            text = "unknown requestId"
-        else:
-            document = {"requestId": request_id, "unsubscribed": True}
-            return [FrameRow(f"{request_id} ", "frame", document, "S16")]
-        return [_error(request_id, text)]
-
-    def _subscribe(self, stream: OpenStream, body: Document) -> list[FrameRow]:
-        request_id, kind, slugs = body["requestId"], body["subscriptionType"], body["marketSlugs"]
-        types = _TYPES[stream.operation]
+        request_id, types = body["requestId"], _TYPES[stream.operation]
+        kind = body["subscriptionType"]
         kind = types[kind] if kind in range(1, len(types)) else kind
         kind = str(kind).removeprefix("SUBSCRIPTION_TYPE_")
-        slugs = [] if kind in _WITHOUT_SLUGS else slugs
-        if kind and request_id and kind not in types:
-            return [FrameRow("error", "error", {}, "S16")]
-        if text := self._mistake(stream, request_id, kind, slugs):
-            return [_error(request_id, text)]
-        slugs = list(dict.fromkeys(slugs))
+        slugs = [] if kind in _WITHOUT_SLUGS else list(dict.fromkeys(body["marketSlugs"]))
+        if asked == ["unsubscribe"] and stream.subscriptions.pop(request_id, None):
+            document = {"requestId": request_id, "unsubscribed": True}
+            return [FrameRow(f"{request_id} ", "frame", document, "S16")]
         subscription = SocketSubscription(request_id, kind, slugs, body["responsesDebounced"])
+        if asked != ["subscribe"] or self._is_mistaken(stream, subscription):
+            document = {"requestId": request_id} if kind in types else {}
+            return [FrameRow("error", "error", document, "S16")]
         if kind != "ORDER_SNAPSHOT":
             stream.subscriptions[request_id] = subscription
         return list(self._first(stream, subscription))
 
-    def _mistake(self, stream: OpenStream, request_id: str, kind: str, slugs: list[str]) -> str:
-        """Return what is wrong with a subscription; "" if nothing is."""
-        present = stream.subscriptions
-        unknown = [slug for slug in slugs if slug not in self._exchange.beginning.instruments]
+    def _is_mistaken(self, stream: OpenStream, subscription: SocketSubscription) -> bool:
+        """Whether a subscription is refused: ids and markets of a type occur once (rule S16)."""
+        present, kind, slugs = stream.subscriptions, subscription.type, subscription.slugs
         taken = {(each.type, slug) for each in present.values() for slug in each.slugs or [""]}
-        again = [slug for slug in slugs or [""] if (kind, slug) in taken]
-        mistakes = (
-            (not request_id, "requestId is required"),
-            (kind not in _TYPES[stream.operation][1:], "invalid subscriptionType"),
-            (request_id in present, "requestId is in use"),
-            (len(present) >= _MOST, "max subscriptions per connection reached"),
-            (len(slugs) > _MOST_SLUGS, "at most 100 market slugs per subscription"),
-            (bool(unknown), f"unknown market: {unknown[:1] and unknown[0]}"),
-            (bool(again), f"already subscribed: {again[:1] and again[0]}".removesuffix(": ")),
+        return (
+            not subscription.request_id
+            or kind not in _TYPES[stream.operation][1:]
+            or subscription.request_id in present
+            or len(present) >= _MOST
+            or len(slugs) > _MOST_SLUGS
+            or any(slug not in self._exchange.beginning.instruments for slug in slugs)
+            or any((kind, slug) in taken for slug in slugs or [""])
         )
-        return next((text for wrong, text in mistakes if wrong), "")
 
     def _first(self, stream: OpenStream, subscription: SocketSubscription) -> Iterator[FrameRow]:
         """Yield the frames with which a subscription begins; none where there are no orders."""
@@ -138,23 +113,29 @@ class Sockets:
             channel = f"{subscription.request_id} snapshot"
             for row in self._coverage.orders.values():
                 if row["account"] in stream.accounts and row["symbol"] in (slugs or row["symbol"]):
-                    yield FrameRow(channel, "order", retail_order(row), "S16")
+                    yield FrameRow(
+                        channel, "order", reports.retail_document(row) | {"id": row["id"]}, "S16"
+                    )
             yield FrameRow(channel, "eof", {}, "S16")
         elif kind == "ACCOUNT_BALANCE":
-            cash = [self._exchange.account(account).cash / CASH for account in stream.accounts]
+            accounts = map(self._exchange.account, stream.accounts)
+            cash = [Fraction(account.cash, CASH) for account in accounts]
             balances = [{"currentBalance": each, "currency": "USD"} for each in cash]
             yield subscription.frame("accountBalancesSnapshot", {"balances": balances})
         elif kind in _BOOKS:
-            for market in map(self._exchange.market, slugs or self._active()):
+            every = sorted({row["symbol"] for row in self._coverage.orders.values()})
+            for market in map(self._exchange.market, slugs or every):
                 if market.state not in SILENT:
-                    yield subscription.frame(_BOOKS[kind], self._book(kind, market))
+                    row = subscription.frame(_BOOKS[kind], self._book(kind, market))
+                    if slugs or not self.is_spare(stream, row):
+                        yield row
 
-    def _active(self) -> list[str]:
-        """Return the markets that have orders or trades."""
-        traded = {fills[0]["order"]["symbol"] for fills in self._coverage.fills.values()}
-        return sorted(
-            traded | {order.symbol for order in self._exchange.open_orders() if not order.waiting}
-        )
+    def is_spare(self, stream: OpenStream, row: FrameRow) -> bool:
+        """Whether a subscription to every market need not begin with a book: one without orders."""
+        subscription = stream.subscriptions.get(row.document.get("requestId"))
+        book = row.document.get("marketData") or row.document.get("marketDataLite") or {"bids": 1}
+        amounts = [book.get(name) for name in ("bids", "offers", "bidDepth", "askDepth")]
+        return subscription is not None and not subscription.slugs and not any(amounts)
 
     # ---- what happens
 
@@ -184,7 +165,7 @@ class Sockets:
                 case "ACCOUNT_BALANCE", "CashMoved" if own:
                     change = picture(event, "description @updateTime=at")
                     for name in ("before", "after"):
-                        cash = event[name] / CASH
+                        cash = Fraction(event[name], CASH)
                         change[f"{name}Balance"] = {"currentBalance": cash, "currency": "USD"}
                     yield send("accountBalancesUpdate", {"balanceChange": change})
                 case "RFQ", _:
@@ -223,8 +204,8 @@ class Sockets:
     def _tick(self, event: Document) -> Document:
         """Return a trade without names (rule S18)."""
         price = Fraction(event["price"], self._exchange.market(event["symbol"]).price_scale)
-        document: Document = {"marketSlug": event["symbol"], "price": _dollars(price)}
-        for fill in self._coverage.fills[event["id"]]:
+        document: Document = {"marketSlug": event["symbol"], "price": price}
+        for fill in self._coverage.history.trades[event["id"]].fills:
             side = "BUY" if fill["order"]["side"] == BUY else "SELL"
             party = "taker" if fill.get("aggressor") else "maker"
             document |= {party: {"side": f"ORDER_SIDE_{side}"}, "tradeTime": instant(fill["at"])}
@@ -234,20 +215,20 @@ class Sockets:
         """Return a position before and after a change. What was paid counts as traded away."""
         scale, paid = (
             self._exchange.market(event["symbol"]).qty_scale,
-            event["settlement"] is not None,
+            bool(event["settlement"] is not None),
         )
         bought, sold, net = event["bought"], event["sold"], event["net"] - event["qty_change"]
         if paid:
             bought = sold = max(bought, sold)
         document = picture(event, "description tradeId=trade_id @updateTime=at")
         document["afterPosition"] = {
-            "netPositionDecimal": _four(Fraction(event["net"], scale)),
-            "qtyBoughtDecimal": _four(Fraction(bought, scale)),
-            "qtySoldDecimal": _four(Fraction(sold, scale)),
+            "netPositionDecimal": Fraction(event["net"], scale),
+            "qtyBoughtDecimal": Fraction(bought, scale),
+            "qtySoldDecimal": Fraction(sold, scale),
             "expired": paid,
         }
         if net:
-            document["beforePosition"] = {"netPositionDecimal": _four(Fraction(net, scale))}
+            document["beforePosition"] = {"netPositionDecimal": Fraction(net, scale)}
         return document
 
     def _book(self, kind: str, market: Market) -> Document:
@@ -255,9 +236,9 @@ class Sockets:
         bids, offers = (
             [
                 (Fraction(px, market.price_scale), Fraction(qty, market.qty_scale))
-                for px, qty in frames.levels(market, side, self._exchange.now)
+                for px, qty in side
             ]
-            for side in (BUY, SELL)
+            for side in frames.sides(market, self._exchange.now)
         )
         assumed = self._exchange.assumed
         name = f"MARKET_STATE_{STATES[market.state]}"
@@ -266,23 +247,15 @@ class Sockets:
         if assumed("market_data.last_price_sample") == "removed":
             document |= {"lastPriceSample": None} if self._exchange.now >= _NO_SAMPLES else {}
         if kind == "MARKET_DATA":
-            rows = [
-                [{"px": _amount(px), "qty": _four(qty)} for px, qty in each]
-                for each in (bids, offers)
-            ]
+            rows = [[{"px": px, "qty": qty} for px, qty in side] for side in (bids, offers)]
             return document | {"bids": rows[0], "offers": rows[1]}
-        document |= {"bidDepth": len(bids), "askDepth": len(offers)}
-        for name, some in (("bid", bids), ("ask", offers)):
-            document[f"best{name.title()}"] = _amount(some[0][0]) if some else None
-            document[f"{name}Shares"] = _two_figures(sum((qty for _, qty in some), Fraction(0)))
+        for name, side in (("bid", bids), ("ask", offers)):
+            document[f"best{name.title()}"] = side[0][0] if side else None
+            document[f"{name}Shares"] = _two_figures(sum((qty for _, qty in side), Fraction(0)))
+            document[f"{name}Depth"] = len(side)
         if bids and offers:
-            document["longQuote"] = _amount(offers[0][0])
-            document["shortQuote"] = {"value": _plain(1 - bids[0][0]), "currency": "USD"}
+            document |= {"longQuote": offers[0][0], "shortQuote": 1 - bids[0][0]}
         return document
-
-
-def _error(request_id: str, text: str) -> FrameRow:
-    return FrameRow("error", "error", {"requestId": request_id, "error": text}, "S16")
 
 
 def _camel(name: str) -> str:
@@ -290,67 +263,29 @@ def _camel(name: str) -> str:
     return first + "".join(map(str.title, others))
 
 
-# ---- numbers and orders of the retail API
-
-
-def _four(value: Fraction) -> str:
-    return f"{float(round(value, 4)):.4f}"
-
-
-def _plain(value: Fraction) -> str:
-    return f"{float(value):.8f}".rstrip("0").rstrip(".")
-
-
-def _amount(value: Fraction) -> Document:
-    return {"value": _four(value), "currency": "USD"}
-
-
-def _dollars(value: Fraction) -> Document:
-    return {"value": money(int(value * CASH)), "currency": "USD"}
-
-
-def _two_figures(value: Fraction) -> str:
+def _two_figures(value: Fraction) -> Fraction:
     """Return a sum cut to its first two figures."""
     unit = Fraction(1)
     while value >= 100 * unit:
         unit *= 10
     while value and value < 10 * unit:
         unit /= 10
-    return _plain(int(value / unit) * unit)
-
-
-def retail_order(row: Document) -> Document:
-    """Return an order as the retail API shows it (§2.8)."""
-    scale, price_scale = row["qty_scale"], row["price_scale"]
-    time = NAMES["tif"][row["tif"]].replace("GOOD_TILL_TIME", "GOOD_TILL_DATE")
-    mean = Fraction(row.get("filled_notional", 0), price_scale * (row.get("cum_qty") or 1))
-    commission = Fraction(row.get("commission", 0), scale * price_scale)
-    fields = "id marketSlug=symbol @goodTillTime=good_till @createTime=created"
-    return picture(row, f"{fields} @insertTime=inserted @lastTransactTime=changed") | {
-        "side": f"ORDER_SIDE_{'BUY' if row['side'] == BUY else 'SELL'}",
-        "type": f"ORDER_TYPE_{'MARKET' if row['type'] == MARKET_TO_LIMIT else 'LIMIT'}",
-        "price": _dollars(Fraction(row["price"], price_scale)),
-        "quantity": row.get("qty", 0) / scale,
-        "cumQuantity": row.get("cum_qty", 0) / scale,
-        "leavesQuantity": row.get("leaves_qty", 0) / scale,
-        "tif": f"TIME_IN_FORCE_{time}",
-        "state": f"ORDER_STATE_{NAMES['state'][row.get('state', 0)]}",
-        "avgPx": _amount(mean),
-        "commissionNotionalTotalCollected": _amount(commission),
-    }
+    return int(value / unit) * unit
 
 
 def retail_execution(execution: Document) -> Document:
     """Return an execution as the retail API shows it (§2.8)."""
     row, qty = execution["order"], execution.get("last_qty", 0)
-    commission = Fraction(execution.get("commission", 0), row["qty_scale"] * row["price_scale"])
-    price = Fraction(execution.get("last_px", 0), row["price_scale"])
-    fields = "id text tradeId=trade_id @transactTime=at ?aggressor"
-    return picture(execution, fields) | {
-        "order": retail_order(row),
-        "lastShares": _four(Fraction(qty, row["qty_scale"])) if qty else "0",
-        "lastPx": _dollars(price) if qty else None,
-        "type": f"EXECUTION_TYPE_{REPORTS[execution['type']]}",
-        "transactTradeDate": instant(midnight_utc(trade_date(execution["at"]))),
-        "commissionNotionalCollected": _amount(commission) if qty else None,
+    document = reports.execution_document(execution)
+    document = picture(execution, "id text") | {
+        name: document[name] for name in words("type tradeId aggressor transactTime")
     }
+    document["order"] = picture(row, "id @insertTime=inserted @goodTillTime=good_till")
+    document["order"] |= reports.retail_document(row)
+    document["lastShares"] = Fraction(qty, row["qty_scale"])
+    document["transactTradeDate"] = instant(midnight_utc(trade_date(execution["at"])))
+    if qty:
+        paid = Fraction(execution.get("commission", 0), row["qty_scale"] * row["price_scale"])
+        document["commissionNotionalCollected"] = paid
+        document["lastPx"] = Fraction(execution["last_px"], row["price_scale"])
+    return document

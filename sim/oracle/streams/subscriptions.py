@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sim.kernel.instants import Instant, seconds
+from sim.oracle.answers.history import NaiveHistory
+from sim.oracle.answers.portfolios import ENTRY_TYPES
+from sim.oracle.answers.reading import bare, listed
+from sim.oracle.answers.reports import order_document
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.state import EXPIRED, PENDING, PENDING_NEW, TERMINATED, Document
 from sim.oracle.streams import frames
@@ -26,7 +30,7 @@ End = tuple[int, int, str]  # gRPC code, code of a WebSocket, rule
 class OpenStream:
     """A stream, what it covers, and what it had to send during the present input.
 
-    `symbols` and `accounts` are what it follows, None is all; `firm` has the accounts of its firm.
+    `symbols` and `accounts` are what it follows, None is all.
     `sent` has the last book of each symbol. `position` is how much of the history it has sent.
     Its client has `spoken`, last when it was `heard`. Heartbeats are `period` apart; the next is
     `due`, 0 if never.
@@ -39,7 +43,6 @@ class OpenStream:
     last_sent: Instant
     heard: Instant
     session: tuple[str, ...] = ()
-    firm: frozenset[str] = frozenset()
     accounts: frozenset[str] = frozenset()
     symbols: dict[str, None] | None = None
     spoken: bool = False
@@ -56,6 +59,11 @@ class OpenStream:
     subscriptions: dict[str, Any] = field(default_factory=dict)
     end: End | None = None
     doubt: str = ""
+
+    @property
+    def firm(self) -> str:
+        """The firm of its caller."""
+        return self.caller.partition("/users/")[0]
 
     def covers(self, symbol: str) -> bool:
         """Whether the subscription is about an instrument."""
@@ -76,23 +84,14 @@ def _subject(row: FrameRow) -> tuple[Any, ...]:
     return row.document.get("account"), row.document.get("symbol"), row.position
 
 
-def subscription_of(exchange: NaiveExchange, observed: ObservedInput) -> OpenStream:
+def subscription_of(
+    exchange: NaiveExchange, history: NaiveHistory, observed: ObservedInput
+) -> OpenStream:
     """Return the stream that an input asked for (§6.2)."""
     caller, now, request = observed.out.get("caller", ""), observed.now, observed.request
     stream = OpenStream(observed.opened, observed.operation, caller, request, now, now)
-    firms = exchange.beginning.firms
-    firm = "/".join(caller.split("/")[:2])
-    users = [(firm["name"], user) for firm in firms for user in firm["users"]]
-    stream.firm = frozenset(user["account"] for name, user in users if name == firm)
-    named = request.get("accounts") or request.get("account")
-    named = [named] if isinstance(named, str) else named
-    if stream.operation == frames.PRIVATE:
-        key = observed.input["credential"].get("key")
-        keys = exchange.beginning.api_keys
-        named = [row["account"] for row in keys if row["key_id"] == key]
-    stream.accounts = frozenset(
-        named or [user["account"] for _, user in users if user["name"] == caller]
-    )
+    named = request.get("accounts") or listed(request.get("account"))
+    stream.accounts = frozenset(named or history.accounts_of(caller))
     if request.get("symbols") or stream.operation == frames.TALK:
         stream.symbols = dict.fromkeys(request.get("symbols", ()))
     stream.depth = request.get("depth") or 10
@@ -117,30 +116,21 @@ def _session(exchange: NaiveExchange, stream: OpenStream) -> tuple[str, ...]:
 
 
 class EventRows:
-    """Which rows an event makes for a stream. `orders` has every open order as it was reported
-    last, `fills` the two executions of each trade.
-    """
+    """Which rows an event makes for a stream. `orders` has every open order as reported last."""
 
-    def __init__(self, exchange: NaiveExchange) -> None:
-        self._exchange = exchange
-        beginning = exchange.beginning
-        self.orders = {row["id"]: row for row in beginning.orders}
-        self.fills: dict[str, list[Document]] = {
-            trade["id"]: [trade["aggressor"], trade["passive"]] for trade in beginning.trades
-        }
+    def __init__(self, exchange: NaiveExchange, history: NaiveHistory) -> None:
+        self._exchange, self.history = exchange, history
+        self.orders = {row["id"]: row for row in exchange.beginning.orders}
         self.silent: set[str] = set()  # terminated instruments whose last book was sent
         self._over: set[str] = set()
 
     def note(self, event: Document) -> None:
         """Remember what an event says of an order, before streams are told."""
         if event["event"] == "Executed":
-            execution = event["execution"]
-            row = execution["order"]
+            row = event["execution"]["order"]
             self.orders[row["id"]] = row
             if not row.get("leaves_qty") and row.get("state") != PENDING_NEW:
                 del self.orders[row["id"]]
-            if trade := execution.get("trade_id"):
-                self.fills.setdefault(trade, []).append(execution)
 
     def noted(self, event: Document) -> None:
         """Remember that an instrument is over, after streams were told."""
@@ -164,47 +154,44 @@ class EventRows:
         filtered = bool(symbol) or kind == "CancelRejected"
         if filtered and stream.operation != frames.QUOTES and not stream.covers(symbol):
             return
-        own, of_firm = account in stream.accounts, account in stream.firm
+        own = account in stream.accounts
         match stream.operation, kind:
             case frames.ORDERS, "Executed" if own:
-                yield FrameRow(
-                    "", "update.executions", frames.execution_document(event["execution"]), rule
-                )
+                document = frames.execution_document(event["execution"])
+                yield FrameRow("", "update.executions", document, rule)
             case frames.ORDERS, "CancelRejected" if own:
                 fields = "orderId=order_id text ?isReplace=is_replace clordId=clord_id"
                 document = frames.picture(event, f"{fields} @transactTime=at")
                 yield FrameRow("", "update.cancelReject", document, rule)
-            case frames.DROP_COPY, "Executed" if of_firm:
-                yield FrameRow(
-                    "", "executions", frames.execution_document(event["execution"]), rule
-                )
+            case frames.DROP_COPY, "Executed" if account in self._of_firm(stream):
+                document = frames.execution_document(event["execution"])
+                yield FrameRow("", "executions", document, rule)
             case frames.TRADES, "Traded":
-                fills = self.fills.get(event["id"], [])
-                if stream.firm & {fill["order"]["account"] for fill in fills}:
-                    document = frames.trade_document(fills, event["state"], stream.firm)
+                trade, of_firm = self.history.trades.get(event["id"]), self._of_firm(stream)
+                if trade is not None and trade.accounts.intersection(of_firm):
+                    document = frames.trade_document(trade.fills, event["state"], of_firm)
                     yield FrameRow("", "tradeCaptureReports", document, rule)
-            case frames.CHANGES, "PositionChanged" if of_firm:
+            case frames.CHANGES, "PositionChanged" if account in self._of_firm(stream):
                 yield FrameRow("", "positionChanges", frames.change_document(event), rule)
             case frames.POSITIONS, "PositionChanged" if own:
-                yield FrameRow(
-                    "", "update.positions", frames.change_document(event)["position"], rule
-                )
+                document = frames.change_document(event)["position"]
+                yield FrameRow("", "update.positions", document, rule)
             case frames.POSITIONS, _ if self._is_over(event):
                 for row in self._held(stream, "update.positions"):
                     if row.document["symbol"] == symbol:
                         yield row._replace(document=row.document | {"expired": True})
             case frames.LEDGER, "CashMoved" if own:
-                asked = {
-                    each.rpartition("_TYPE_")[2] for each in stream.request.get("entryTypes", ())
-                }
-                asked = {each.removeprefix("BALANCE_") for each in asked}
-                if not asked or frames.NAMES["entry"][event["type"]] in asked:
+                types = [bare(each) for each in stream.request.get("entryTypes", ())]
+                if not types or ENTRY_TYPES[event["type"]] in types:
                     yield FrameRow("", "entries", frames.entry_document(event), rule)
             case frames.INSTRUMENTS, "StateChanged" | "InstrumentListed":
                 document = frames.instrument_document(self._exchange.market(symbol))
                 yield FrameRow("", "instruments", document, rule)
             case frames.QUOTES, _:
                 yield from self.quote_rows(stream, event)
+
+    def _of_firm(self, stream: OpenStream) -> tuple[str, ...]:
+        return self.history.accounts_of_firm(stream.caller)
 
     def quote_rows(self, stream: OpenStream, event: Document) -> Iterator[FrameRow]:
         """Yield requests and fills of quotes for all, quotes for requester and maker (L13)."""
@@ -214,25 +201,22 @@ class EventRows:
             if "rfq" in document or own & stream.accounts:
                 yield FrameRow("", tag, document, event["rule"] or "L13")
         elif event["event"] == "Traded" and event["state"] == 1:
-            if any(fill["order"].get("quote_id") for fill in self.fills.get(event["id"], ())):
+            trade = self.history.trades.get(event["id"])
+            if trade and any(fill["order"].get("quote_id") for fill in trade.fills):
                 yield FrameRow("", "rfqTrade", {}, event["rule"])
 
     def _held(self, stream: OpenStream, tag: str) -> Iterator[FrameRow]:
         fields = frames.POSITION.removesuffix(" #bodPosition=bod @updateTime=at")
         for account in sorted(stream.accounts):
             for symbol, held in self._exchange.account(account).positions.items():
-                row = {
-                    name: getattr(held, name)
-                    for name in ("net", "bought", "sold", "cost", "realized")
-                }
-                row |= {"account": account, "symbol": symbol}
+                row = asdict(held) | {"account": account, "symbol": symbol}
                 yield FrameRow("", tag, frames.picture(row, fields), "L8")
 
     def snapshot(self, stream: OpenStream) -> list[FrameRow]:
         """Return the state with which a stream of a state begins (§6.2)."""
         if stream.operation == frames.ORDERS:
             rows = [
-                FrameRow("", "snapshot.orders", frames.order_document(row))
+                FrameRow("", "snapshot.orders", order_document(row))
                 for row in self.orders.values()
                 if row["account"] in stream.accounts and stream.covers(row["symbol"])
             ]
