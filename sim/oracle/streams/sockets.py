@@ -126,13 +126,13 @@ class Sockets:
             every = sorted({row["symbol"] for row in self._coverage.orders.values()})
             for market in map(self._exchange.market, slugs or every):
                 if market.state not in SILENT:
-                    row = subscription.frame(_BOOKS[kind], self._book(kind, market))
-                    if slugs or not self.is_spare(stream, row):
-                        yield row
+                    first = subscription.frame(_BOOKS[kind], self._book(kind, market))
+                    if slugs or not self.is_spare(stream, first):
+                        yield first
 
     def is_spare(self, stream: OpenStream, row: FrameRow) -> bool:
         """Whether a subscription to every market need not begin with a book: one without orders."""
-        subscription = stream.subscriptions.get(row.document.get("requestId"))
+        subscription = stream.subscriptions.get(row.document.get("requestId", ""))
         book = row.document.get("marketData") or row.document.get("marketDataLite") or {"bids": 1}
         amounts = [book.get(name) for name in ("bids", "offers", "bidDepth", "askDepth")]
         return subscription is not None and not subscription.slugs and not any(amounts)
@@ -215,7 +215,7 @@ class Sockets:
         """Return a position before and after a change. What was paid counts as traded away."""
         scale, paid = (
             self._exchange.market(event["symbol"]).qty_scale,
-            bool(event["settlement"] is not None),
+            event["settlement"] is not None,
         )
         bought, sold, net = event["bought"], event["sold"], event["net"] - event["qty_change"]
         if paid:
