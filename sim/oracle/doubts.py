@@ -9,6 +9,8 @@ DOUBTS = {
     " and in no journal.",
     "frames of a stream that takes none": "A client wrote on a stream of the server, which gRPC"
     " does not allow.",
+    "the hidden book of a state that the schedule does not want": "Whether a book stays hidden when"
+    " an operator, maintenance or dates leave its segment, no rule says.",
     "a resume token that the law has not met": "It was issued before the law began, or by a stream"
     " that a fault had struck.",
     "a limit whose counting began anew": "A limit was replaced, or the law began in its middle.",

@@ -251,3 +251,16 @@ def test_l3_a_segment_hides_a_book_in_which_nobody_has_had_an_order() -> None:
     hidden = [frame.update.book_hidden for frame in books.take() if frame.update]
     again = streams.books(world, SYMBOL).take()[0].update
     assert (hidden[0], hidden[-1], again.book_hidden) == (False, True, True)
+
+
+@pytest.mark.spec("S4.4-5")
+def test_l27_a_corrected_price_of_a_book_in_which_nobody_has_had_an_order_is_sent() -> None:
+    """The book before the correction is not sent again."""
+    world = scheduled("2026-10-06T14:00:00Z", {"start": "09:00", "length": "2h"})
+    books = streams.books(world, SYMBOL)
+    world.move(SYMBOL, "CLOSED", "EXPIRED")
+    for price in ("1", "0"):
+        world.operate("instrument.settle", SYMBOL, price=price)
+        world.advance("1s")
+    prices = [frame.update.stats.settlement_px for frame in books.take() if frame.update]
+    assert prices[-1] == 0

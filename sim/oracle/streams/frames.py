@@ -17,7 +17,7 @@ from sim.oracle.answers.books import Levels, levels, may_be_hidden
 from sim.oracle.answers.portfolios import ENTRY_TYPES
 from sim.oracle.answers.reading import is_amount, words
 from sim.oracle.schedules import in_force
-from sim.oracle.state import BUY, CASH, SELL, STATES, Document, Market
+from sim.oracle.state import BUY, CASH, CLOSED, SELL, STATES, Document, Market
 
 ORDERS = "OrderEntryAPI.CreateOrderSubscription"
 DROP_COPY = "DropCopyAPI.CreateDropCopySubscription"
@@ -214,12 +214,16 @@ def instrument_document(market: Market) -> Document:
     return picture(market.terms, fields) | {"state": state}
 
 
-def is_hidden(market: Market, now: Instant) -> bool:
-    """Whether the schedule hides the book now, if it is followed (rules L3, L5)."""
-    if market.pinned is not None or not may_be_hidden(market):
+def is_hidden(market: Market, now: Instant) -> bool | None:
+    """Whether the schedule hides the book now (rules L3, L4). None if the instrument has another
+    state than its schedule wants: which segment its book follows then, no rule says.
+    """
+    if not may_be_hidden(market):
         return False
     segment = in_force(market.terms["schedule"], now)
-    return segment is not None and bool(segment["hide_market_data"])
+    if market.pinned is not None or market.state != (segment["state"] if segment else CLOSED):
+        return None
+    return bool(segment and segment["hide_market_data"])
 
 
 def sides(market: Market, now: Instant) -> list[Levels]:
@@ -230,10 +234,13 @@ def sides(market: Market, now: Instant) -> list[Levels]:
 def book_document(market: Market, depth: int, now: Instant, *, single: bool = False) -> Document:
     """Return a book as the exchange shows it: levels, or `single` orders (rules S8, S9)."""
     hidden, both = is_hidden(market, now), sides(market, now)
+    state = f"INSTRUMENT_STATE_{STATES[market.state]}"
+    document: Document = {"symbol": market.symbol, "state": state}
+    if hidden is None:
+        return document
     if single and not hidden:
         orders = market.side(BUY), market.side(SELL)
         both = [[(order.price, order.leaves_qty) for order in side] for side in orders]
-    document: Document = {"symbol": market.symbol, "bookHidden": hidden}
     for name, side in zip(("bids", "offers"), both, strict=True):
         document[name] = [{"px": str(px), "qty": str(qty)} for px, qty in side[:depth]]
-    return document | {"state": f"INSTRUMENT_STATE_{STATES[market.state]}"}
+    return document | {"bookHidden": hidden}

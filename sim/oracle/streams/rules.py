@@ -21,6 +21,7 @@ from sim.oracle.streams.resume import Replays
 from sim.oracle.streams.sockets import Sockets
 from sim.oracle.streams.subscriptions import (
     BOOK_STREAMS,
+    HIDDEN,
     SILENT,
     SOCKETS,
     End,
@@ -47,7 +48,7 @@ class StreamRules:
         self._hearing, self._exchange = hearing, hearing.exchange
         self._history, self._coverage = history, EventRows(hearing.exchange, history)
         self._replays = Replays(self._coverage, hearing.exchange.now)
-        self._sockets = Sockets(hearing.exchange, self._coverage)
+        self._sockets = Sockets(hearing, self._coverage)
         self._touched = set(hearing.exchange.beginning.instruments)
         self._open: dict[int, OpenStream] = {}
         self._refresh: Instant = 0
@@ -129,6 +130,8 @@ class StreamRules:
         document = frames.book_document(
             market, stream.depth, self._exchange.now, single=stream.single
         )
+        if "bids" not in document:
+            self._hearing.undecided(HIDDEN)
         if stream.scales:
             scales = "#priceScale=price_scale #quantityScale=qty_scale"
             document |= frames.picture(market.terms, scales)

@@ -14,11 +14,11 @@ from typing import Any
 from sim.kernel.instants import Instant, midnight_utc, parse_instant, trade_date
 from sim.oracle.answers import reports
 from sim.oracle.answers.reading import words
-from sim.oracle.exchange import NaiveExchange
+from sim.oracle.hearing import Hearing
 from sim.oracle.state import BUY, CASH, CLOSED, STATES, Document, Market
 from sim.oracle.streams import frames
 from sim.oracle.streams.frames import FrameRow, instant, picture
-from sim.oracle.streams.subscriptions import SILENT, EventRows, OpenStream
+from sim.oracle.streams.subscriptions import HIDDEN, SILENT, EventRows, OpenStream
 
 _TYPES = {
     frames.MARKETS: ["", "MARKET_DATA", "MARKET_DATA_LITE", "TRADE"],
@@ -60,8 +60,8 @@ class SocketSubscription:
 class Sockets:
     """The subscriptions of all sockets, and what they have to send."""
 
-    def __init__(self, exchange: NaiveExchange, coverage: EventRows) -> None:
-        self._exchange, self._coverage = exchange, coverage
+    def __init__(self, hearing: Hearing, coverage: EventRows) -> None:
+        self._hearing, self._exchange, self._coverage = hearing, hearing.exchange, coverage
         self.due: Instant = 0  # when merged updates are sent
 
     # ---- what clients ask for
@@ -246,6 +246,9 @@ class Sockets:
         document: Document = {"marketSlug": market.symbol, "state": name}
         if assumed("market_data.last_price_sample") == "removed":
             document |= {"lastPriceSample": None} if self._exchange.now >= _NO_SAMPLES else {}
+        if frames.is_hidden(market, self._exchange.now) is None:
+            self._hearing.undecided(HIDDEN)
+            return document
         if kind == "MARKET_DATA":
             rows = [[{"px": px, "qty": qty} for px, qty in side] for side in (bids, offers)]
             return document | {"bids": rows[0], "offers": rows[1]}

@@ -23,6 +23,7 @@ BOOK_STREAMS = frames.BOOKS, frames.TALK
 FREE = (*BOOK_STREAMS, frames.INSTRUMENTS, *SOCKETS)
 LISTS = frames.ORDERS, frames.DROP_COPY, frames.TRADES, frames.CHANGES
 SILENT = PENDING, TERMINATED  # such an instrument has no book (rules L6, L8)
+HIDDEN = "the hidden book of a state that the schedule does not want"
 End = tuple[int, int, str]  # gRPC code, code of a WebSocket, rule
 
 
