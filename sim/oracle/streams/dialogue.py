@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TypeAlias
 
 from sim.oracle.exchange import NaiveExchange
@@ -18,77 +17,59 @@ Answer: TypeAlias = tuple[list[FrameRow], list[str], End | None]
 
 def answer(exchange: NaiveExchange, stream: OpenStream, frame: Document) -> Answer:
     """Return what a client's frame is answered with. Options count in the first frame only."""
-    command = next(
-        (name for name in ("subscribe", "unsubscribe", "keepalive") if name in frame), ""
-    )
+    commands = [name for name in ("subscribe", "unsubscribe", "keepalive") if name in frame]
     first, stream.spoken = not stream.spoken, True
-    if not command or (first and command == "keepalive"):
+    if not commands or (first and commands[0] == "keepalive"):
         return [], [], (3, 1008, "S10")
     if first:
         stream.depth, stream.single = frame.get("depth") or 10, bool(frame.get("unaggregated"))
         stream.snapshot_only = bool(frame.get("snapshotOnly"))
-    if command == "keepalive":
+    if commands[0] == "keepalive":
         return [], [], None
-    symbols = list(dict.fromkeys(frame[command].get("symbols", ())))
+    symbols = list(dict.fromkeys(frame[commands[0]].get("symbols", ())))
     active = exchange.beginning.listed() if stream.symbols is None else list(stream.symbols)
-    if command == "unsubscribe":
-        if foreign := [symbol for symbol in symbols if symbol not in active]:
-            return _error("NOT_SUBSCRIBED", foreign)
-        if symbols:
-            _remove(stream, symbols, active)
-        document = _acknowledgement(
-            "symbolsRemoved", symbols, active if stream.symbols is None else stream.symbols
-        )
-        return [FrameRow("", "subscriptionAck", document, "S10")], [], None
+    if commands[0] == "unsubscribe":
+        return _unsubscribed(stream, symbols, active), [], None
     if unknown := [symbol for symbol in symbols if symbol not in exchange.beginning.instruments]:
-        return _error("INVALID_SYMBOL", unknown)
-    every = () if symbols else exchange.beginning.listed()
-    added = symbols or [symbol for symbol in every if symbol not in active]
+        return _error("INVALID_SYMBOL", unknown), [], None
+    added = symbols or [each for each in exchange.beginning.listed() if each not in set(active)]
     again = [symbol for symbol in symbols if symbol in active]
     if again or (not symbols and stream.symbols is None):
-        return _error("ALREADY_SUBSCRIBED", again)
-    if not symbols:
-        _reshape(stream)
-    stream.scales = not symbols
-    stream.symbols = {**dict.fromkeys(active), **dict.fromkeys(symbols)} if symbols else None
-    document = _acknowledgement("symbolsAdded", added, stream.symbols or every)
+        return _error("ALREADY_SUBSCRIBED", again), [], None
+    stream.symbols = dict.fromkeys([*active, *symbols]) if symbols else None
+    follows = exchange.beginning.listed() if stream.symbols is None else list(stream.symbols)
+    rows = _acknowledgement("symbolsAdded", added, follows)
     if len(added) <= _MOST:
         fields = "symbol #priceScale=price_scale #quantityScale=qty_scale"
-        document["symbolScales"] = [picture(exchange.market(each).terms, fields) for each in added]
-    end = (0, 1000, "S11") if stream.snapshot_only else None
-    return [FrameRow("", "subscriptionAck", document, "S10")], added, end
+        scales = [picture(exchange.market(each).terms, fields) for each in added]
+        rows[0].document["symbolScales"] = scales
+    return rows, added, (0, 1000, "S11") if stream.snapshot_only else None
 
 
-def _remove(stream: OpenStream, symbols: list[str], active: Iterable[str]) -> None:
-    """Follow some symbols no longer. What is left of everything is shown as if it were named."""
-    if stream.symbols is None:
-        _reshape(stream)
-    stream.scales = False
-    stream.symbols = {symbol: None for symbol in active if symbol not in symbols}
-    for symbol in symbols:
-        stream.sent.pop(symbol, None)
+def _unsubscribed(stream: OpenStream, symbols: list[str], active: list[str]) -> list[FrameRow]:
+    """Follow some symbols no longer."""
+    if foreign := [symbol for symbol in symbols if symbol not in active]:
+        return _error("NOT_SUBSCRIBED", foreign)
+    left = [symbol for symbol in active if symbol not in symbols]
+    if symbols:
+        stream.symbols = dict.fromkeys(left)
+        for symbol in symbols:
+            stream.sent.pop(symbol, None)
+    return _acknowledgement("symbolsRemoved", symbols, left)
 
 
-def _reshape(stream: OpenStream) -> None:
-    """Forget the scales of books, and their instants: a book in another form is made anew."""
-    hidden = "priceScale", "quantityScale", "transactTime"
-    for symbol, row in stream.sent.items():
-        document = {name: row.document[name] for name in row.document if name not in hidden}
-        stream.sent[symbol] = row._replace(document=document)
-
-
-def _acknowledgement(name: str, symbols: list[str], active: Iterable[str]) -> Document:
+def _acknowledgement(name: str, symbols: list[str], active: list[str]) -> list[FrameRow]:
     """Return an acknowledgement; it counts symbols, and lists them up to a thousand."""
     document: Document = {}
     for key, count, some in (
         (name, f"{name}Count", symbols),
-        ("activeSymbols", "activeSymbolCount", list(active)),
+        ("activeSymbols", "activeSymbolCount", active),
     ):
         document |= {key: some if len(some) <= _MOST else [], count: len(some)}
         document[f"{key}Truncated"] = len(some) > _MOST
-    return document
+    return [FrameRow("", "subscriptionAck", document, "S10")]
 
 
-def _error(code: str, symbols: list[str]) -> Answer:
+def _error(code: str, symbols: list[str]) -> list[FrameRow]:
     document: Document = {"errorCode": code} | ({"symbols": symbols} if symbols else {})
-    return [FrameRow("", "subscriptionError", document, "S10")], [], None
+    return [FrameRow("", "subscriptionError", document, "S10")]

@@ -68,12 +68,10 @@ class Replays:
             for row in self._coverage.rows(stream, event)
         ]
 
-    def listened(self, stream: OpenStream, rows: list[FrameRow]) -> list[FrameRow]:
-        """Return a replay without what happened before the law listened."""
-        first = 0
-        while len(rows) - first > len(stream.expected) and _at(rows[first]) <= self._began:
-            first += 1
-        return rows[first:]
+    def reaches_back(self, stream: OpenStream) -> bool:
+        """Whether a replay by time may begin before the law listened."""
+        since = stream.request.get("resumeTime", "")
+        return bool(since) and parse_instant(since) <= self._began
 
 
 def _token(stream: OpenStream) -> str:
@@ -83,12 +81,3 @@ def _token(stream: OpenStream) -> str:
 def _bound(stream: OpenStream) -> tuple[str, ...]:
     """Return what a token is bound to: stream, firm and filter (rule S4)."""
     return stream.operation, stream.firm, *sorted(stream.symbols or ())
-
-
-def _at(row: FrameRow) -> Instant:
-    """Return when a row of a replay happened."""
-    document = row.document
-    for side in ("aggressor", "passive"):
-        document = document.get(side) or document
-    names = "transactTime", "updateTime", "changeTime"
-    return next((parse_instant(at) for name in names if (at := document.get(name))), 0)

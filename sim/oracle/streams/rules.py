@@ -120,8 +120,8 @@ class StreamRules:
         if market.state in SILENT and symbol not in stream.sent:
             return
         stream.sent[symbol] = row = self._book(stream, symbol)
-        row.document.update({"transactTime": changed} if changed else {})
-        stream.send([row], now)
+        changes = {"transactTime": changed} if changed else {}
+        stream.send([row._replace(document=row.document | changes)], now)
         if market.state in SILENT:
             del stream.sent[symbol]
 
@@ -132,19 +132,7 @@ class StreamRules:
         )
         if "bids" not in document:
             self._hearing.undecided(HIDDEN)
-        if stream.scales:
-            scales = "#priceScale=price_scale #quantityScale=qty_scale"
-            document |= frames.picture(market.terms, scales)
         return FrameRow(symbol, "update", document, "S9")
-
-    def _list_combos(self) -> None:
-        """Expect new combos among all books, from the next time on that these are sent again."""
-        streams = [each for each in self._books() if each.symbols is None]
-        for stream in streams:
-            for symbol in self._exchange.beginning.listed():
-                state = self._exchange.market(symbol).state
-                if symbol not in stream.sent and state not in SILENT:
-                    stream.sent[symbol] = self._book(stream, symbol)
 
     def _show_all(self, stream: OpenStream, symbols: Iterable[str]) -> None:
         """Expect the books with which a subscription begins."""
@@ -221,8 +209,6 @@ class StreamRules:
             self._heard(observed)
         elif kind == "hangup":
             self._open.pop(observed.input["stream"], None)
-        elif observed.operation.endswith(".CreateCombo"):
-            self._list_combos()
         sent: dict[int, list[Document]] = {number: [] for number in self._open}
         operations = {number: stream.operation for number, stream in self._open.items()}
         for number, frame in observed.frames(operations):
@@ -255,8 +241,9 @@ class StreamRules:
                 self._replays.issued(stream, token, self._exchange.now)
         if heartbeats != stream.heartbeats and not repeats:
             self._disagree(stream, "S5", f"{stream.heartbeats} heartbeats", f"{heartbeats}")
-        if self._hearing.observed.opened == stream.number and stream.request.get("resumeTime"):
-            rows = self._replays.listened(stream, rows)
+        opened = self._hearing.observed.opened == stream.number
+        if opened and self._replays.reaches_back(stream):
+            rows = rows[max(0, len(rows) - len(stream.expected)) :]
         expected, observed = _channels(stream.expected), _channels(rows)
         for channel in {**expected, **observed}:
             due, some = expected.get(channel, []), observed.get(channel, [])

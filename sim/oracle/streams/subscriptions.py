@@ -50,7 +50,6 @@ class OpenStream:
     snapshot_only: bool = False
     depth: int = 10
     single: bool = False
-    scales: bool = False
     period: int = 0
     due: Instant = 0
     heartbeats: int = 0
@@ -97,7 +96,6 @@ def subscription_of(
         stream.symbols = dict.fromkeys(request.get("symbols", ()))
     stream.depth = request.get("depth") or 10
     stream.single = bool(request.get("unaggregated"))
-    stream.scales = stream.symbols is None
     stream.session = _session(exchange, stream)
     stream.period = exchange.assumed("stream.heartbeat")
     if stream.period:
