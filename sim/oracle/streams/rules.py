@@ -63,9 +63,10 @@ class StreamRules:
         for row in observed.out.get("fired", ()):
             self._timers.setdefault(row["at"], []).append(row["timer"])
         former, self._periods = self._periods, [self._exchange.assumed(name) for name in _PERIODS]
-        if former != self._periods:
-            for stream in self._open.values():
+        for stream in self._open.values():
+            if former != self._periods:
                 stream.doubt = "a period that changed while a stream was open"
+            self._await_engine(stream)
 
     def happened(self, event: Document) -> None:
         """Expect the rows of an event, after it happened."""
@@ -86,7 +87,8 @@ class StreamRules:
     def _tell(self, stream: OpenStream, event: Document, now: Instant) -> None:
         kind = event["event"]
         if kind == "MaintenanceChanged" and event["active"]:
-            stream.end = 14, 1001, "W5"
+            complete = self._exchange.assumed("maintenance.stream_end") == "ok"
+            stream.end = (0, 1000, "W5") if complete else (14, 1001, "W5")
         elif stream.operation in SOCKETS:
             stream.send(list(self._sockets.rows(stream, event, now)), now)
         elif stream.operation not in BOOK_STREAMS:
@@ -105,6 +107,12 @@ class StreamRules:
         trade = self._history.trades.get(event["id"])
         at = (trade.at if trade else 0) + int(self._exchange.assumed("clearing.delay"))
         return at if at in self._timers else max(self._timers, default=self._exchange.now)
+
+    def _await_engine(self, stream: OpenStream) -> None:
+        """Judge no stream whose orders may wait for the engine, unseen (rule M36)."""
+        waits = self._exchange.assumed("engine.latency") or self._exchange.received
+        if waits and stream.operation in (frames.ORDERS, frames.POSITIONS, frames.PRIVATE):
+            stream.doubt = "orders that wait for the engine"
 
     def _doubt(self, subject: str) -> None:
         """Judge a stream no longer, once a fault has struck it."""
@@ -153,13 +161,9 @@ class StreamRules:
         everything = self._exchange.assumed("md.refresh_everything")
         while self._refresh <= until and (books := self._books()):
             order = self._timers.get(self._refresh, [])
-            idle = (
-                "stream.idle" in order[: order.index("stream.refresh")]
-                if "stream.refresh" in order
-                else True
-            )
+            both = [each for each in order if each in ("stream.refresh", "stream.idle")]
             for stream in books:
-                self._beat(stream, self._refresh - (not idle))
+                self._beat(stream, self._refresh - (both == ["stream.refresh", "stream.idle"]))
                 if stream.end is not None:
                     continue
                 rows = [row for row in stream.sent.values() if not self._may_rest(stream, row)]
@@ -300,44 +304,43 @@ class StreamRules:
         stream = subscription_of(self._exchange, self._history, observed)
         former = [each for each in self._open.values() if stream.session == each.session != ()]
         refusals = self._refusals(stream, former)
-        doubtful = None in refusals
+        unknown = not self._replays.knows(stream)
         if not observed.opened:
-            if (
-                observed.rule in ("S3", "S7", "S8")
-                and observed.code not in refusals
-                and not doubtful
-            ):
-                text = f"{observed.operation} is refused with {observed.code}"
-                self._hearing.disagree(observed.rule, f"{refusals}", f"{observed.code}", text)
+            if observed.rule in ("S3", "S7", "S8") and not unknown:
+                self._judge_opening(observed.rule, refusals, observed.code)
             return
-        if refusals and not doubtful:
-            text = f"{observed.operation} is accepted, not refused with {refusals}"
-            self._hearing.disagree("S7", f"{refusals}", "accepted", text)
-            doubtful = True
+        if not unknown and not self._judge_opening("S7", refusals, 0):
+            return
         if self._exchange.beginning.active("session_revocation"):
             for each in former:
                 each.end = 13, 1011, "S6"
         if not self._books():
             self._refresh = observed.now + self._exchange.assumed("md.refresh")
         self._open[stream.number] = stream
+        self._await_engine(stream)
         for event in observed.events:
             if event["event"] == "FaultStruck":
                 self._doubt(event.get("subject", ""))
-        if doubtful:
+        if unknown:
             stream.doubt = "a resume token that the law has not met"
         else:
             self._begin(stream)
 
-    def _refusals(self, stream: OpenStream, former: list[OpenStream]) -> list[int | None]:
-        """Return the codes with which a subscription is refused (rules S3, S7, S8); None among
-        them if the law does not know its token.
-        """
+    def _judge_opening(self, rule: str, refusals: list[int], code: int) -> bool:
+        """Return whether a subscription may be answered with a code; 0 opens a stream."""
+        if code in (refusals or [0]):
+            return True
+        operation = self._hearing.observed.operation
+        sentence = f"{operation} is answered with code {code}, not {refusals or [0]}"
+        self._hearing.disagree(rule, f"{refusals}", f"{code}", sentence)
+        return False
+
+    def _refusals(self, stream: OpenStream, former: list[OpenStream]) -> list[int]:
+        """Return the codes with which a subscription is refused (rules S3, S7, S8)."""
         now, symbols = self._exchange.now, stream.request.get("symbols", ())
-        codes: list[int | None] = []
+        codes: list[int] = []
         if self._replays.refuses(stream, self._exchange.assumed("stream.resume_token_ttl"), now):
             codes.append(3)
-        elif not self._replays.knows(stream):
-            codes.append(None)
         if stream.operation in (*BOOK_STREAMS, frames.INSTRUMENTS):
             unknown = any(each not in self._exchange.beginning.instruments for each in symbols)
             codes += [5] * unknown
