@@ -6,7 +6,7 @@ DOUBTS = {
     "a period that changed while a stream was open": "Heartbeats, refreshes and ends that are on"
     " their way may follow the former period or the new one.",
     "frames that the law does not know": "Changes of funding transactions are on one stream only,"
-    " and in no journal.",
+    " and in no journal; by an assumption a stream of changes begins with positions.",
     "frames of a stream that takes none": "A client wrote on a stream of the server, which gRPC"
     " does not allow.",
     "the hidden book of a state that the schedule does not want": "Whether a book stays hidden when"

@@ -360,6 +360,8 @@ class StreamRules:
         stream.position = self._replays.position
         rows = self._replays.replay(stream) or self._coverage.snapshot(stream)
         stream.send(rows, self._exchange.now)
+        if self._exchange.assumed("stream.position_change_snapshot"):
+            stream.doubt = UNKNOWN if stream.operation == frames.CHANGES else stream.doubt
         if stream.operation == frames.BOOKS:
             every = self._exchange.beginning.listed() if stream.symbols is None else ()
             self._show_all(stream, stream.symbols or every)
