@@ -213,10 +213,8 @@ class Sockets:
 
     def _position(self, event: Document) -> Document:
         """Return a position before and after a change. What was paid counts as traded away."""
-        scale, paid = (
-            self._exchange.market(event["symbol"]).qty_scale,
-            event["settlement"] is not None,
-        )
+        scale = self._exchange.market(event["symbol"]).qty_scale
+        paid = event["settlement"] is not None
         bought, sold, net = event["bought"], event["sold"], event["net"] - event["qty_change"]
         if paid:
             bought = sold = max(bought, sold)
@@ -225,8 +223,7 @@ class Sockets:
             "netPositionDecimal": Fraction(event["net"], scale),
             "qtyBoughtDecimal": Fraction(bought, scale),
             "qtySoldDecimal": Fraction(sold, scale),
-            "expired": paid,
-        }
+        } | ({"expired": True} if paid else {})
         if net:
             document["beforePosition"] = {"netPositionDecimal": Fraction(net, scale)}
         return document
