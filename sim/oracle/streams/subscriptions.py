@@ -181,7 +181,8 @@ class EventRows:
                         yield row._replace(document=row.document | {"expired": True})
             case frames.LEDGER, "CashMoved" if own:
                 types = [bare(each) for each in stream.request.get("entryTypes", ())]
-                if not types or ENTRY_TYPES[event["type"]] in types:
+                usd = (stream.request.get("currency") or "USD").upper() == "USD"
+                if usd and (not types or ENTRY_TYPES[event["type"]] in types):
                     yield FrameRow("", "entries", frames.entry_document(event), rule)
             case frames.INSTRUMENTS, "StateChanged" | "InstrumentListed":
                 document = frames.instrument_document(self._exchange.market(symbol))
