@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 DOUBTS = {
-    "contents of frames": "The law judges the events of an input, not yet the frames that report"
-    " them; the witness does.",
+    "a period that changed while a stream was open": "Heartbeats, refreshes and ends that are on"
+    " their way may follow the former period or the new one.",
+    "frames that the law does not know": "Changes of funding transactions are on one stream only,"
+    " and in no journal; by an assumption a stream of changes begins with positions.",
+    "frames of a stream that takes none": "A client wrote on a stream of the server, which gRPC"
+    " does not allow.",
+    "the hidden book of a state that the schedule does not want": "Whether a book stays hidden when"
+    " an operator, maintenance or dates leave its segment, no rule says.",
+    "a resume token that the law has not met": "It was issued before the law began, or by a stream"
+    " that a fault had struck.",
     "a limit whose counting began anew": "A limit was replaced, or the law began in its middle.",
     "a filter that the law does not evaluate": "A search may compare columns that the law does not"
     " keep, and positions may be asked for as of an instant.",

@@ -40,7 +40,7 @@ class MaintenanceRules:
         exchange = self._hearing.exchange
         now = exchange.now
         lead = exchange.assumed("maintenance.cancel_lead")
-        regular = list(weekly(now, exchange.assumed("maintenance.windows"), lead))
+        regular = weekly(now, exchange.assumed("maintenance.windows"), lead)
         kept = [each for each in self._under_way if now < each.ends]
         begun = {each.begins for each in kept}
         fresh = [each for each in regular if each.begins not in begun]

@@ -33,8 +33,8 @@ Reason = tuple[int, str, str]
 class ReadRules:
     """The part of the law about it."""
 
-    def __init__(self, hearing: Hearing) -> None:
-        self._hearing, self._history = hearing, NaiveHistory(hearing.exchange)
+    def __init__(self, hearing: Hearing, history: NaiveHistory) -> None:
+        self._hearing, self._history = hearing, history
         self._books = BookRules(hearing, self._history)
         self._catalogue = CatalogueRules(hearing, self._history)
         kinds = (ReportRules, PortfolioRules, StatisticsRules, PriceHistoryRules)
@@ -43,7 +43,6 @@ class ReadRules:
 
     def after_input(self, observed: ObservedInput) -> None:
         """Judge an input once all of its events are."""
-        self._history.take(observed.events)
         service, _, name = observed.operation.partition(".")
         is_call = observed.input["type"] in ("rest", "rpc")
         if not is_call or not name.startswith(_READS) or service in _ELSEWHERE:
