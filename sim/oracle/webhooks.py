@@ -191,6 +191,7 @@ class WebhookRules:
             sentence = f"attempt {attempt} was answered {status} and counts as {event['facts']}"
             self._hearing.disagree("K11", str(status), str(event["facts"]), sentence)
         struck = any(each["event"] == "FaultStruck" for each in observed.events)
+        struck = struck or event_id in self._doubtful
         timeout = since + self._exchange.assumed("webhook.timeout")
         if event_id and status is None and not struck and at != timeout:
             sentence = f"attempt {attempt} of {since} fails unanswered at {at}"
@@ -226,6 +227,7 @@ class WebhookRules:
             first = self._new_notice(self._hearing.observed, event["subject"])
             if first is not None:
                 first.due = event["at"], 1 << 62
+                self._doubtful.add(event["subject"])
 
     # ---- the breaker
 

@@ -124,6 +124,7 @@ def test_a_find_of_every_kind_fails_again_by_the_printed_commands(
     assert "nothing is wrong" in clean.stdout or clean.stdout.startswith("replay: ")
 
 
+@pytest.mark.unlawful("the law fails on purpose")
 def test_a_judge_that_fails_is_a_find_and_the_hunt_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -46,7 +46,7 @@ def troubles(bug: str, kind: str, root: int) -> set[tuple[str, str]]:
         ("stale_balance", "account", 0, ("law", "P2")),
         ("limit_counts_refused", "flood", TIGHT, ("law", "R4")),
         ("cursor_skips_a_row", "pages", 0, ("agreement", "RefDataAPI.ListInstruments pages")),
-        ("resume_off_by_one", "resume", 0, ("contradiction", "resumed")),
+        ("resume_off_by_one", "resume", 0, ("law", "M9")),
     ],
 )
 def test_a_second_opinion_sees_its_bug(
