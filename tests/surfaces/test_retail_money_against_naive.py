@@ -314,7 +314,10 @@ def test_a_settlement_and_its_correction_are_told_with_what_was_held_before() ->
             newest, *older = both.activities(user, "POSITION_RESOLUTION")
             side = ("LONG", "SHORT")[number]
             assert (newest["side"], len(older)) == (f"POSITION_RESOLUTION_SIDE_{side}", number)
-            for displayed, moved_to in ((newest["beforePosition"], before), (newest["afterPosition"], after)):
+            for displayed, moved_to in (
+                (newest["beforePosition"], before),
+                (newest["afterPosition"], after),
+            ):
                 assert displayed["realized"] == moved_to["realized"]
                 assert displayed["netPosition"] == moved_to["netPosition"]
         both.world.advance("1s")

@@ -25,9 +25,9 @@ from sim.api.pipeline.answer_cache import AnswerCache
 from sim.contract.messages.gateway_v1 import Event, EventCombos, ImageDisplayType, Market
 from sim.core.catalogue.assumptions import EVENTS_DEPRECATED
 from sim.core.exchange import Exchange
+from sim.core.lifecycle.outcomes import has_sets, match_score
 from sim.core.lifecycle.states import OVER_STATES
 from sim.core.model.enums import InstrumentState
-from sim.core.lifecycle.outcomes import has_sets, match_score
 from sim.core.model.games import Game
 from sim.core.model.reference_data import MarketDates
 from sim.kernel.instants import HOUR, Instant

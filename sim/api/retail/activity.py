@@ -154,7 +154,9 @@ def _resolution_record(
         return _resolution(exchange, changed) if symbol in ("", changed.symbol) else None
 
     def is_resolution(changed: PositionChanged) -> bool:
-        return changed.settlement is not None and bool(changed.qty_change or changed.realized_change)
+        return changed.settlement is not None and bool(
+            changed.qty_change or changed.realized_change
+        )
 
     rows: Sequence[int] = ()
     if _Activity.ACTIVITY_TYPE_POSITION_RESOLUTION in types:
