@@ -202,9 +202,9 @@ class OrderCalls:
         if operation.startswith(RETAIL_ORDERS):
             change.symbol = body["market_slug"]
             market = self._exchange.listed(change.symbol)
-            change.problem = change_problem(body, market)
+            change.problem = change_problem(self._exchange, body, market)
             if "quantity" in body and market and not change.problem:
-                change.terms = change_terms(body, market)
+                change.terms = change_terms(self._exchange, body, market)
             return change
         change.symbol = body["symbol"]
         if "order_qty" in body:

@@ -262,6 +262,8 @@ class PortfolioRules(Reading):
         ]
         answered = [(each["marketSlug"], each["updateTime"]) for each in documents]
         answered = [
-            each for each in answered if each in due or (instant(each[1]) or 0) > self._history.began
+            each
+            for each in answered
+            if each in due or (instant(each[1]) or 0) > self._history.began
         ]
         self._agree("L27", f"resolutions of {account}", sorted(due), sorted(answered))
