@@ -60,7 +60,7 @@ class Release(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"{self.text}{effective}{note}"
 
 
-class Notice(Struct, frozen=True, kw_only=True):
+class WindowEntry(Struct, frozen=True, kw_only=True):
     """An entry without a release: a one-off window was announced, or called off."""
 
     name: str
@@ -82,12 +82,12 @@ def published(now: Instant) -> list[Release]:
     return [release for release in reversed(releases()) if release.published <= now]
 
 
-def _entries(now: Instant, notices: Sequence[Notice]) -> list[Release | Notice]:
-    entries: list[Release | Notice] = [*reversed(notices), *published(now)]
+def _entries(now: Instant, notices: Sequence[WindowEntry]) -> list[Release | WindowEntry]:
+    entries: list[Release | WindowEntry] = [*reversed(notices), *published(now)]
     return sorted(entries, key=lambda entry: entry.published, reverse=True)
 
 
-def rss(now: Instant, base: str, notices: Sequence[Notice] = ()) -> bytes:
+def rss(now: Instant, base: str, notices: Sequence[WindowEntry] = ()) -> bytes:
     """Return the RSS 2.0 feed. `base` is the address of the docs listener."""
     from xml.etree import ElementTree  # imported late, because nothing else of a server needs it
 
@@ -113,7 +113,7 @@ def rss(now: Instant, base: str, notices: Sequence[Notice] = ()) -> bytes:
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
 
 
-def page(now: Instant, notices: Sequence[Notice] = ()) -> str:
+def page(now: Instant, notices: Sequence[WindowEntry] = ()) -> str:
     """Return the inside of an HTML page."""
     parts = ['<h1>Changelog</h1>\n<p><a href="/changelog/rss.xml">RSS</a>']
     for release in _entries(now, notices):

@@ -48,6 +48,7 @@ CHANGES = {
     f"{RETAIL_ORDERS}CancelOrders": "orders",
     f"{RETAIL_ORDERS}ModifyOrders": "orders",
 }
+INSERT = f"{ENTRY}InsertOrder"
 VENDOR = "OrderFundingService.CreateVendorOrder"
 CANCEL_ALL = f"{RETAIL_ORDERS}CancelOpenOrders"
 LISTS = ("requests", "orders")
@@ -139,6 +140,8 @@ class OrderCalls:
             self._changes = [OrderChange(caller.account, problem=invalid("M38"))]
         elif operation in CHANGES:
             self._changes = [self._change(operation, body, caller) for body in bodies]
+        elif name == "requests" and any(body.get("idempotency_key") for body in bodies):
+            self._hearing.undecided("idempotency keys in a list")
         elif operation in ORDERS and any(body.get("session_id") for body in bodies):
             self._hearing.undecided("an order bound to a stream")
         elif operation in ORDERS and operation.startswith(ENTRY):

@@ -77,7 +77,7 @@ class Docs:
         kind, content, headers = document
         return HttpResponse(200, content, content_type=kind, now=self._host.now, headers=headers)
 
-    def _notices(self) -> list[changelog.Notice]:
+    def _notices(self) -> list[changelog.WindowEntry]:
         """Return what the changelog says of one-off maintenance windows (§8), oldest first."""
         notices = []
         for window in self._host.simulation.exchange.maintenance_calendar.announced():
@@ -88,7 +88,7 @@ class Docs:
                     body = f"One-off maintenance from {hours} is {verb}."
                     name = f"{window.name}-{verb.replace(' ', '-')}"
                     notices.append(
-                        changelog.Notice(name=name, heading=title, body=body, published=at)
+                        changelog.WindowEntry(name=name, heading=title, body=body, published=at)
                     )
         return notices
 
