@@ -171,8 +171,8 @@ def _member_name(names: dict[int, str], number: int) -> str:
 
 def _instant_text(at: Instant) -> str:
     """Return an instant with nine digits, so that a column of times has one form."""
-    whole, fraction = divmod(at, NS_PER_S)
-    return f"{format_instant(whole * NS_PER_S)[:-1]}.{fraction:09d}Z"
+    second, fraction = divmod(at, NS_PER_S)
+    return f"{format_instant(second * NS_PER_S)[:-1]}.{fraction:09d}Z"
 
 
 def _bool_text(value: bool) -> str:
