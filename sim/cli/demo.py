@@ -94,7 +94,11 @@ async def walk(exchange: ServedExchange, out: TextIO) -> None:
     import aiohttp
     import grpc
 
-    async with aiohttp.ClientSession() as http, grpc.aio.insecure_channel(exchange.grpc) as channel:
+    direct = [("grpc.enable_http_proxy", 0)]
+    async with (
+        aiohttp.ClientSession() as http,
+        grpc.aio.insecure_channel(exchange.grpc, direct) as channel,
+    ):
         journey = Journey(exchange, http, channel, out)
         await journey.onboard_a_customer()
         await journey.trade_with_a_retail_user()

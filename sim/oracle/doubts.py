@@ -33,6 +33,7 @@ DOUBTS = {
     "an event from before the law began": "A delivery of an event that the law did not see.",
     "an injected fault": "A fault changed the answer, so it shows nothing of the exchange.",
     "an order bound to a stream": "An order of a session depends on the end of that stream.",
+    "idempotency keys in a list": "The law does not follow which entries repeat an order.",
     "trades outside the book": "The two orders of a confirmed quote trade with each other, at terms"
     " that were agreed before.",
     "prices of an index": "The index follows a random walk, of which clients see candles only when"

@@ -48,6 +48,7 @@ CHANGES = {
     f"{RETAIL_ORDERS}CancelOrders": "orders",
     f"{RETAIL_ORDERS}ModifyOrders": "orders",
 }
+INSERT = f"{ENTRY}InsertOrder"
 VENDOR = "OrderFundingService.CreateVendorOrder"
 CANCEL_ALL = f"{RETAIL_ORDERS}CancelOpenOrders"
 LISTS = ("requests", "orders")
@@ -139,6 +140,8 @@ class OrderCalls:
             self._changes = [OrderChange(caller.account, problem=invalid("M38"))]
         elif operation in CHANGES:
             self._changes = [self._change(operation, body, caller) for body in bodies]
+        elif name == "requests" and any(body.get("idempotency_key") for body in bodies):
+            self._hearing.undecided("idempotency keys in a list")
         elif operation in ORDERS and any(body.get("session_id") for body in bodies):
             self._hearing.undecided("an order bound to a stream")
         elif operation in ORDERS and operation.startswith(ENTRY):
@@ -202,9 +205,9 @@ class OrderCalls:
         if operation.startswith(RETAIL_ORDERS):
             change.symbol = body["market_slug"]
             market = self._exchange.listed(change.symbol)
-            change.problem = change_problem(body, market)
+            change.problem = change_problem(self._exchange, body, market)
             if "quantity" in body and market and not change.problem:
-                change.terms = change_terms(body, market)
+                change.terms = change_terms(self._exchange, body, market)
             return change
         change.symbol = body["symbol"]
         if "order_qty" in body:

@@ -13,7 +13,7 @@ from math import ceil, floor
 from re import fullmatch
 from typing import NamedTuple
 
-from sim.kernel.instants import Instant, parse_instant
+from sim.kernel.instants import parse_instant
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.state import (
     BUY,
@@ -188,7 +188,7 @@ def retail_request(
     request = OrderRequest(order, synchronous=message.get("synchronous_execution", False))
     if exchange.now < _PAIRS:
         message = {**message, "outcome_side": 0, "action": 0}
-    request.problem = next(_retail_problems(message, market, exchange.now), None)
+    request.problem = next(_retail_problems(exchange, message, market), None)
     if market is None or request.problem:
         return request
     pair = message["outcome_side"], message["action"]
@@ -201,7 +201,7 @@ def retail_request(
         order.tif = FOK if order.tif == FOK else IOC
         order.price = slippage_limit(message.get("slippage_tolerance"), market, order)
     else:
-        order.price = cut(_dollars(message["price"]) * market.price_scale, market.terms["tick"])
+        order.price = limit_price(exchange, message, market, order.side)
         request.cut = not order.price
     if message.get("cash_order_qty") is not None:
         order.cash_qty = floor(_dollars(message["cash_order_qty"]) * market.price_scale)
@@ -249,7 +249,7 @@ def _retail_order(message: Document, caller: OrderCaller) -> NaiveOrder:
 
 
 def _retail_problems(
-    message: Document, market: Market | None, now: Instant
+    exchange: NaiveExchange, message: Document, market: Market | None
 ) -> Iterator[OrderRefusal]:
     """Yield what is wrong with a retail request, in the order of the checks (rule M2)."""
     market_type, limit = message.get("type") == 1, not message.get("type")
@@ -265,6 +265,8 @@ def _retail_problems(
         yield invalid("M24")
     paired = message["outcome_side"] and message["action"]
     if not paired and message.get("intent") not in (0, 1, 2, 3):
+        yield invalid("S2.8-2")
+    if _contradicts(message):
         yield invalid("S2.8-2")
     if message.get("manual_order_indicator") not in (None, 0, 1):
         yield invalid("M2")
@@ -284,16 +286,29 @@ def _retail_problems(
             yield invalid("M13")
     if limit and (message.get("price") is None or _amount_problem(message["price"])):
         yield invalid("M9")
+    elif limit and _is_refused(exchange, message["price"], market):
+        yield invalid("M4")
     if quantity is not None and (quantity < 0 or _decimal(quantity) * market.qty_scale > QTY_MAX):
         yield invalid("T3")
     if cash is not None and _amount_problem(cash):
         yield invalid("M24")
     until = message.get("good_till_time")
-    if (limit and message.get("tif") == 2) if until is None else until <= now:
+    if (limit and message.get("tif") == 2) if until is None else until <= exchange.now:
         yield invalid("M18")
 
 
-def change_problem(message: Document, market: Market | None) -> OrderRefusal | None:
+def _contradicts(message: Document) -> bool:
+    """Return whether an intent and a half of a pair that is sent with it mean different things."""
+    halves = message["outcome_side"], message["action"]
+    meant = [pair for pair, intent in INTENT_OF_PAIR.items() if intent == message.get("intent")]
+    if not meant or any(half not in (0, 1, 2) for half in halves):
+        return False
+    return any(half not in (0, part) for half, part in zip(halves, meant[0], strict=True))
+
+
+def change_problem(
+    exchange: NaiveExchange, message: Document, market: Market | None
+) -> OrderRefusal | None:
     """Return what is wrong with a retail request to cancel or change an order, if anything."""
     if not message["order_id"] or not message["market_slug"]:
         return invalid("M34")
@@ -302,7 +317,9 @@ def change_problem(message: Document, market: Market | None) -> OrderRefusal | N
     price, quantity = message.get("price"), message.get("quantity")
     if (price and _amount_problem(price)) or (quantity or 0) < 0:
         return invalid("M31")
-    if "quantity" in message and 0 in _steps(change_terms(message, market)):
+    if price and _is_refused(exchange, price, market):
+        return invalid("M4")
+    if "quantity" in message and 0 in _steps(change_terms(exchange, message, market)):
         return invalid("M31")
     return None
 
@@ -311,13 +328,14 @@ def _steps(terms: Document) -> list[int]:
     return [terms[name] for name in ("price", "qty") if name in terms]
 
 
-def change_terms(message: Document, market: Market) -> Document:
+def change_terms(exchange: NaiveExchange, message: Document, market: Market) -> Document:
     """Return what a retail request changes, with the names of an order (rule M33)."""
     named: Document = {"good_till": message["good_till_time"]}
     named["post_only"] = message["participate_dont_initiate"]
     if message["price"]:
-        price = _dollars(message["price"]) * market.price_scale
-        named["price"] = cut(price, market.terms["tick"])
+        order = exchange.orders.get(message["order_id"])
+        side = BUY if order is None else order.side
+        named["price"] = limit_price(exchange, message, market, side)
     if message["quantity"] is not None:
         units = _decimal(message["quantity"]) * market.qty_scale
         named["qty"] = cut(units, market.terms["min_qty"]) or floor(units)
@@ -349,6 +367,19 @@ def slippage_limit(tolerance: Document | None, market: Market, order: NaiveOrder
     limit: int = (floor(price) if order.side == BUY else ceil(price)) * tick
     low, high = int(market.terms["price_low"]), int(market.terms["price_high"])
     return min(max(limit, low), high)
+
+
+def limit_price(exchange: NaiveExchange, message: Document, market: Market, side: int) -> int:
+    """Return a limit at the tick, which is never worse for the client than what it sent (§4.2)."""
+    price, tick = _dollars(message["price"]) * market.price_scale, int(market.terms["tick"])
+    up = side == SELL and exchange.assumed("retail.off_tick_price") == "favour"
+    return ceil(price / tick) * tick if up else cut(price, tick)
+
+
+def _is_refused(exchange: NaiveExchange, amount: Document, market: Market) -> bool:
+    """Return whether a price is off the tick where that is refused (rule M4)."""
+    steps = _dollars(amount) * market.price_scale / market.terms["tick"]
+    return steps.denominator != 1 and bool(exchange.assumed("retail.off_tick_price") == "refuse")
 
 
 def cut(units: Fraction, step: int) -> int:

@@ -14,7 +14,7 @@ from sim.oracle.engine_queue import WaitingRequests
 from sim.oracle.entry import cross_refusal, entry_refusal, reception_refusal
 from sim.oracle.hearing import Hearing
 from sim.oracle.order_answers import execution_problems, order_ids
-from sim.oracle.order_calls import CROSS, PREVIEWS, VENDOR, OrderCalls
+from sim.oracle.order_calls import CROSS, INSERT, PREVIEWS, VENDOR, OrderCalls
 from sim.oracle.order_requests import OrderRefusal, OrderRequest
 from sim.oracle.state import MARKET_TO_LIMIT, RETAIL, SCRIPT, Document, NaiveOrder
 from sim.read.observed import ObservedInput
@@ -52,7 +52,8 @@ class OrderRules:
             return
         if observed.input.get("action"):
             return
-        if observed.operation == VENDOR and observed.message and self._repeated(observed):
+        keyed = (observed.message or {}).get("idempotency_key")
+        if observed.operation in (VENDOR, INSERT) and keyed and self._repeated(observed):
             return
         if observed.operation in PREVIEWS and requests:
             self._previewed(observed, requests[0])
@@ -333,22 +334,23 @@ class OrderRules:
                     self._hearing.disagree("M2", f"{value}", f"{reported.get(name)}", sentence)
 
     def _repeated(self, observed: ObservedInput) -> bool:
-        """Judge a partner's order whose key was used before: one key has one result (M25)."""
-        message = observed.message or {}
-        key = observed.out.get("caller", ""), message["idempotency_key"]
+        """Judge an order whose key was used before: one key has one result (M25, S2.7-3)."""
+        message, operation = observed.message or {}, observed.operation
+        key = f"{operation} {observed.out.get('caller', '')}", message["idempotency_key"]
+        name, rule = ("orderId", "S2.7-3") if operation == INSERT else ("fundingRequestId", "M25")
         body = {name: value for name, value in message.items() if name != "idempotency_key"}
         accepted = not observed.code and isinstance(observed.answer, dict)
         if key not in self._results:
             if accepted:
-                request_id = (observed.answer or {}).get("fundingRequestId")
+                request_id = (observed.answer or {}).get(name)
                 self._results[key] = body, request_id
             return False
         former, result = self._results[key]
-        answer = (observed.answer or {}).get("fundingRequestId")
+        answer = (observed.answer or {}).get(name)
         expected = (0, result) if former == body else (6, None)
         if observed.code not in (3, 5, expected[0]) or (accepted and answer != expected[1]):
             sentence = f"the key {key[1]} came back with {observed.code} {answer}, not {expected}"
-            self._hearing.disagree("M25", f"{expected}", f"{observed.code} {answer}", sentence)
+            self._hearing.disagree(rule, f"{expected}", f"{observed.code} {answer}", sentence)
         return True
 
 

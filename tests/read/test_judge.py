@@ -23,7 +23,7 @@ from sim.read.explain import explain
 from sim.run.client.client import RpcError
 from tests.api import test_retail_rfqs as rfqs
 from tests.journeys import journalled
-from tests.kit import APPLICATION, Desk, begin
+from tests.kit import APPLICATION, Desk, begin, retail_order
 from tests.kit.streams import BIDIRECTIONAL, drop_copy, talk
 
 Client = Callable[[Desk], object]
@@ -161,6 +161,20 @@ def tick(*, read: bool) -> Client:
     return act
 
 
+def prices(*sent: str) -> Client:
+    """A retail client that enters, changes and enters in a batch at these prices."""
+
+    def act(world: Desk) -> None:
+        instrument, retail = world.quiet(tick=1), world.customer()
+        resting = world.retail_place(instrument, "BUY_LONG", 30)
+        for price in sent:
+            body = retail_order(instrument, "BUY_LONG", 30) | {"price": {"value": price}}
+            retail.post("/v1/orders/batched", json={"orders": [body]})
+            retail.post(f"/v1/order/{resting}/modify", json=body)
+
+    return act
+
+
 def dropped(**resume: Any) -> Client:
     def act(world: Desk) -> None:
         stream = drop_copy(world)
@@ -276,6 +290,7 @@ CLIENTS: dict[str, tuple[Client, Client]] = {
     "market-state": (shut("order", "OPEN", "order"), shut("order", "order")),
     "not-after-expiry": (shut("CLOSED", "EXPIRED"), shut("OPEN", "CLOSED", "EXPIRED", "order")),
     "scales-are-read": (tick(read=True), tick(read=False)),
+    "prices-on-tick": (prices("0.30", "0.31"), prices("0.30", "0.309")),
     "streams-are-resumed": (dropped(token=True), dropped()),
     "no-revocation-storm": (sessions(2), sessions(5)),
     "keepalive": (talks("40m", "40m", "40m"), talks("2h")),

@@ -35,7 +35,8 @@ class FakeSimulation:
         choices = SimpleNamespace(
             assumptions=Assumptions(), quirks=Quirks(Entropy(7), lambda quirk: None)
         )
-        self.exchange = SimpleNamespace(ctx=choices)
+        calendar = SimpleNamespace(announced=tuple)
+        self.exchange = SimpleNamespace(ctx=choices, maintenance_calendar=calendar)
         self.now = START
         self.inputs: list[tuple[Any, ...]] = []
         self.timers: list[tuple[int, str]] = []

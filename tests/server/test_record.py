@@ -28,10 +28,12 @@ from test_tester_tools import ORDERS
 from websockets.asyncio.client import connect as connect_web_socket
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 
+from sim.cli import running_exchange
 from sim.cli.main import main
 from sim.evidence.recording.files import PLANES, UnreadableRecording, body_value
 from sim.evidence.recording.reading import LINE_MAX, read_recording
 from sim.evidence.recording.service_times import service_time
+from sim.server import healthcheck
 from sim.server.recorder.recorder import RecordingRelay, RecordOptions
 from tests.kit.bodies import APPLICATION as PERSON
 from tests.kit.bodies import retail_order
@@ -85,6 +87,31 @@ def through(exchange, tmp_path):
     run(recorder.stop())
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
+
+
+@pytest.fixture
+def dead_proxy(monkeypatch):
+    """A proxy of the environment at which nobody answers."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+
+
+def test_loopback_is_never_reached_through_a_proxy(dead_proxy, exchange, tmp_path, through):
+    """The recorder on every protocol, the token command and the health check."""
+    line = http.client.HTTPConnection(urlsplit(through.gateway).netloc)
+    line.request("GET", "/v1/health")
+    assert line.getresponse().status == 200
+    line.close()
+    options = [("grpc.enable_http_proxy", 0)]  # the client's own choice
+    with grpc.insecure_channel(through.grpc, options) as channel:
+        book = channel.unary_unary("/exchange.v1.OrderBookAPI/GetOrderBook")
+        with pytest.raises(grpc.RpcError) as refused:
+            book(b"")
+    assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
+    ready = tmp_path / "ready.json"
+    ready.write_text(json.dumps(exchange.ready))
+    assert healthcheck.problem(str(ready)) == ""
+    assert running_exchange.ask(f"{exchange.ready['control']}/_sim/v1/health")["now"]
 
 
 def call(url, body=None, headers=(), method=None):

@@ -4,6 +4,7 @@ moves on.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import time
 
@@ -152,3 +153,30 @@ async def test_a_receiver_whose_certificate_nobody_vouches_for_is_not_sent_anyth
     assert answers(served) == [("a1", 0, "ClientConnectorCertificateError", None, seconds(10))]
     assert received == []
     await runner.cleanup()
+
+
+@pytest.mark.parametrize(
+    ("registered", "called"),
+    [
+        *((path, path) for path in ("/a%2Fb", "/a/../b/./c", "/x?", "/x?a=%20&b=+", "/%7Ea//b")),
+        ("", "/"),
+        ("?q=1", "/?q=1"),
+        ("/caf\u00e9", "/caf%C3%A9"),
+    ],
+)
+async def test_a_receiver_is_called_at_exactly_the_address_that_was_registered(
+    served, registered, called
+):
+    lines = []
+
+    async def answer(reader, writer):
+        lines.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        await attempt(served, f"http://127.0.0.1:{port}{registered}")
+    (request,) = lines
+    assert request.startswith(f"POST {called} HTTP/1.1\r\n")
+    assert f"Host: 127.0.0.1:{port}\r\n" in request

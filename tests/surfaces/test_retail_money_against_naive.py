@@ -311,8 +311,15 @@ def test_a_settlement_and_its_correction_are_told_with_what_was_held_before() ->
             moved = before["netPosition"], before["cost"]["value"] != "0.0000"
             assert moved == (("0", False) if number else (f"{sign}2", True))
             assert after["cost"]["value"] == "0.0000"
-            (displayed,) = both.activities(user, "POSITION_RESOLUTION")
-            assert displayed["side"] == "POSITION_RESOLUTION_SIDE_LONG"
+            newest, *older = both.activities(user, "POSITION_RESOLUTION")
+            side = ("LONG", "SHORT")[number]
+            assert (newest["side"], len(older)) == (f"POSITION_RESOLUTION_SIDE_{side}", number)
+            for displayed, moved_to in (
+                (newest["beforePosition"], before),
+                (newest["afterPosition"], after),
+            ):
+                assert displayed["realized"] == moved_to["realized"]
+                assert displayed["netPosition"] == moved_to["netPosition"]
         both.world.advance("1s")
 
 

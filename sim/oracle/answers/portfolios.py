@@ -1,7 +1,7 @@
 """Balances, positions, ledgers and activities in answers.
 
-Realises rules P2, P3, P6, P9, P10, P17-P20, P23, P24, R14 and S2.8-3, S2.8-4, S4.2-5 to S4.2-7,
-S4.3-14, S4.3-17 to S4.3-20.
+Realises rules L27, P2, P3, P6, P9, P10, P17-P20, P23, P24, R14 and S2.3-3, S2.8-3, S2.8-4, S4.2-5
+to S4.2-7, S4.3-14, S4.3-17 to S4.3-20.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ class PortfolioRules(Reading):
         " PositionAPI.GetPositionLedger:_position_ledger"
         " FundingAPI.GetAccountBalanceLedger:_cash_ledger"
         " RetailPortfolioAPI.ListActivities:_activities"
+        " RetailIncentivesAPI.ListEarnings:_earnings IncentivesAPI.GetIncentiveEarnings:_earnings"
     )
 
     def _account(self) -> NaiveAccount:
@@ -213,6 +214,13 @@ class PortfolioRules(Reading):
         at = instant(entry["updateTime"]) or 0
         return FLOOR <= at <= self._history.began and self._in_window(at)
 
+    # ---- rewards
+
+    def _earnings(self, answer: Document) -> None:
+        """Judge earnings: one entry for all payouts of a market on a date (S2.3-3)."""
+        entries = [(row["date"], row["marketSlug"]) for row in answer["rewards"]]
+        self._agree("S2.3-3", "entries of earnings", sorted(set(entries)), sorted(entries))
+
     # ---- activities
 
     def _activities(self, answer: Document) -> None:
@@ -239,3 +247,23 @@ class PortfolioRules(Reading):
         if answer["eof"] and self._request.keys() <= {"limit", "sortOrder"}:
             own = [each.id for each in self._history.trades.values() if account in each.accounts]
             self._agree("S2.8-4", f"trades of {account}", sorted(own), sorted(ids))
+            self._resolutions(account, answer["activities"])
+
+    def _resolutions(self, account: str, activities: list[Document]) -> None:
+        """Judge that every result that paid is an activity: a correction too (rules P22, L27)."""
+        rows = self._history.entries("PositionChanged", account)
+        due = [
+            (row["symbol"], format_instant(row["at"]))
+            for row in rows
+            if row["settlement"] is not None and (row["qty_change"] or row["realized_change"])
+        ]
+        documents = [
+            each["positionResolution"] for each in activities if "positionResolution" in each
+        ]
+        answered = [(each["marketSlug"], each["updateTime"]) for each in documents]
+        answered = [
+            each
+            for each in answered
+            if each in due or (instant(each[1]) or 0) > self._history.began
+        ]
+        self._agree("L27", f"resolutions of {account}", sorted(due), sorted(answered))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Iterable
 from typing import TypeAlias
+from urllib.parse import urlsplit
 
 from aiohttp import ClientSession, DummyCookieJar, TCPConnector, web
 from multidict import CIMultiDict
@@ -13,6 +14,7 @@ from yarl import URL
 from sim.evidence.recording.files import Plane
 from sim.evidence.recording.writer import RecordingWriter
 from sim.server.http.server import origin_form
+from sim.server.listeners import is_loopback
 
 RawHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
 
@@ -26,7 +28,10 @@ HOP = frozenset(
 
 
 class Upstream:
-    """The service behind one listener."""
+    """The service behind one listener.
+
+    A remote one is reached through the proxy that the environment names, loopback never.
+    """
 
     def __init__(
         self,
@@ -42,6 +47,7 @@ class Upstream:
             auto_decompress=False,
             connector=TCPConnector(limit=0, ssl=context if context is not None else True),
             cookie_jar=DummyCookieJar(),
+            trust_env=not is_loopback(urlsplit(self.address).hostname or ""),
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
         )
         # aiohttp would repeat a GET whose connection breaks, but only the client may decide that.

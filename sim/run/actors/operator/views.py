@@ -91,8 +91,7 @@ def _instruments(engine: Engine, only: ViewFilter) -> Rows:
 
 
 def _orders(engine: Engine, only: ViewFilter) -> Rows:
-    orders = _chosen(engine.exchange.trading.orders.rows, only)
-    rows = sorted(orders, key=attrgetter("created", "id"))
+    rows = list(_chosen(engine.exchange.trading.orders.rows, only))
     return [order_answer(order) for order in _last(rows, only)]
 
 
