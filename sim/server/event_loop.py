@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
-from sim.read.history.work import Work
+from sim.kernel.work import Work
 from sim.server.logs import log_failure
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Longest time without yielding.
+# Longest time without yielding. All work that is under way shares it.
 _SLICE_S = 0.004
 # One thread does all of the work outside the loop: several computing threads would keep the
 # interpreter from the loop for several switch intervals (measured with six: half a second for
@@ -33,21 +33,27 @@ async def in_helper_thread(function: Callable[P, T], *args: P.args, **more: P.kw
     return await loop.run_in_executor(_THREAD, lambda: function(*args, **more))
 
 
+_under_way = 0
+
+
 async def in_slices(work: Work[T]) -> T:
     """The result of long work in the loop, which yields to other tasks. If the caller is cancelled,
     the work ends between two of its steps.
     """
+    global _under_way
+    _under_way += 1
     try:
-        until = time.perf_counter() + _SLICE_S
+        until = time.perf_counter() + _SLICE_S / _under_way
         while True:
             next(work)
             if time.perf_counter() > until:
                 await asyncio.sleep(0)
-                until = time.perf_counter() + _SLICE_S
+                until = time.perf_counter() + _SLICE_S / _under_way
     except StopIteration as end:
         answer: T = end.value
         return answer
     finally:
+        _under_way -= 1
         work.close()
 
 

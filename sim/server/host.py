@@ -29,6 +29,7 @@ from sim.server.history_access import HistoryAccess, OpenedRun
 from sim.server.open_streams import TOO_SLOW, OpenStreams
 from sim.server.stream_buffer import StreamBuffer
 from sim.server.telemetry.meter import Meter, measure
+from sim.server.turns import Turns
 from sim.server.webhooks import ReceiverResponse, WebhookSender
 from sim.world.format.clock_mode import MANUAL, ClockMode
 
@@ -80,6 +81,7 @@ class Host:
         self.streams = OpenStreams(self)
         self.tasks = Tasks()
         self.watchers = Watchers()
+        self.turns = Turns()
         # Number of moves to other moments, and the latest one
         self.jumps, self.last_jump = 0, dict[str, Any]()
         self._moving = asyncio.Lock()

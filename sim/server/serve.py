@@ -8,6 +8,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,7 +26,7 @@ from sim.server.http.fast_path import AVAILABLE as FAST_PATH_AVAILABLE
 from sim.server.instances import MAIN, Instances, settings_at
 from sim.server.listeners import BoundSockets, addresses_of, bind, is_loopback
 from sim.server.platforms import new_event_loop
-from sim.server.ready_file import clear_ready_file, greeting, write_ready_file
+from sim.server.ready_file import claimed_ready_file, greeting, write_ready_file
 from sim.server.room_files import open_in_browser, room_url
 from sim.server.shutdown import Shutdown
 from sim.server.tls import Identity, make_identity
@@ -61,9 +62,7 @@ def serve(options: ServeOptions, build: Callable[[Settings], Simulation]) -> int
     interrupted. Returns the exit code. Raises CouldNotListen before anything is built.
     """
     bound = bind(options.settings.host, options.port_base)
-    try:
-        if options.ready_file is not None:
-            clear_ready_file(options.ready_file)
+    with closing(bound), claimed_ready_file(options.ready_file, bound):
         public = options.settings.public_host
         identity = None
         if options.tls is not None:
@@ -72,8 +71,6 @@ def serve(options: ServeOptions, build: Callable[[Settings], Simulation]) -> int
         simulation = build(settings_at(options.settings, addresses))
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             return runner.run(_serve(options, bound, simulation, identity))
-    finally:
-        bound.close()
 
 
 async def _serve(

@@ -30,6 +30,7 @@ from sim.api.pipeline.inputs import Post
 from sim.api.pipeline.settings import Settings
 from sim.core.webhooks.payloads import signed_headers, stamp, url_problem
 from sim.kernel.instants import NS_PER_S, Instant, Span, seconds
+from sim.server.http.final_response import FinalResponse
 from sim.server.logs import log_failure
 
 # Real time; an attempt takes no virtual time.
@@ -152,6 +153,7 @@ class WebhookSender:
             self._session = ClientSession(
                 connector=TCPConnector(limit=0, force_close=True, resolver=LoopbackByName()),
                 cookie_jar=DummyCookieJar(),
+                response_class=FinalResponse,
                 trust_env=False,
             )
         return self._session

@@ -75,6 +75,10 @@ class FakeSimulation:
         reply = self._reply(path, plain)
         return Outcome(seq=seq, reply=reply, effects=self.effects.pop(path, []))
 
+    def prepare(self, plane, verb, path, query):
+        return 0
+        yield
+
     def rpc(self, method, metadata, message, *, peer="", **_):
         seq = self._enter("rpc", method, dict(metadata), message, peer)
         existing = self.rpc_kind(method) is not None

@@ -4,14 +4,17 @@ moves on.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import time
+from contextlib import suppress
 
 import pytest
 from aiohttp import web
 from fake_simulation import START
 
 from sim.kernel.instants import seconds
+from sim.server.http.final_response import INFORMATIONAL_MAX
 from sim.server.tls import make_identity
 from sim.server.webhooks import ReceiverResponse
 from sim.testing.webhook_receiver import Answer, WebhookReceiver
@@ -152,3 +155,29 @@ async def test_a_receiver_whose_certificate_nobody_vouches_for_is_not_sent_anyth
     assert answers(served) == [("a1", 0, "ClientConnectorCertificateError", None, seconds(10))]
     assert received == []
     await runner.cleanup()
+
+
+async def test_a_receiver_that_sends_only_informational_responses_stops_nobody(served):
+    """The loop goes on meanwhile, and the attempt ends, however many there are."""
+    turns = 0
+
+    async def flood(reader, writer):
+        with suppress(ConnectionError):
+            while True:
+                writer.write(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 2000)
+                await writer.drain()
+
+    async def count_turns():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    server = await asyncio.start_server(flood, "127.0.0.1", 0)
+    counting = asyncio.create_task(count_turns())
+    port = server.sockets[0].getsockname()[1]
+    await attempt(served, f"http://127.0.0.1:{port}/")
+    counting.cancel()
+    server.close()
+    assert answers(served) == [("a1", 0, "ServerDisconnectedError", None, seconds(10))]
+    assert turns > INFORMATIONAL_MAX

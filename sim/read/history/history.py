@@ -13,10 +13,10 @@ from sim.api.pipeline.inputs import Outcome, Send
 from sim.core.model.refusals import NotFound
 from sim.kernel.branches import Branch
 from sim.kernel.instants import format_instant
+from sim.kernel.work import Work
 from sim.read.history.moments import Moments
 from sim.read.history.pages import Query, Rows, Source
 from sim.read.history.records import frame_body, operations, record
-from sim.read.history.work import Work
 from sim.run.actors.operator.views import VIEWS, ViewFilter, unknown_view
 from sim.run.actors.operator.views import view as read_view
 from sim.run.actors.operator.views import views as read_views

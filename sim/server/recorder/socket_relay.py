@@ -19,6 +19,7 @@ from aiohttp import (
 from multidict import CIMultiDict
 
 from sim.evidence.recording.files import wall_clock
+from sim.server.http.final_response import FinalResponse
 from sim.server.recorder.upstream import Upstream, cut, decoded_headers, end_to_end, outgoing
 
 
@@ -49,7 +50,7 @@ async def relay_socket(
     """Relay one socket from handshake to close."""
     refused: list[tuple[ClientResponse, bytes]] = []
 
-    class Kept(ClientResponse):
+    class Kept(FinalResponse):
         """Keeps the answer to a refused handshake, which aiohttp turns into an error."""
 
         async def start(self, connection: Any) -> ClientResponse:

@@ -12,6 +12,7 @@ from yarl import URL
 
 from sim.evidence.recording.files import Plane
 from sim.evidence.recording.writer import RecordingWriter
+from sim.server.http.final_response import FinalResponse
 from sim.server.http.server import origin_form
 
 RawHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
@@ -42,6 +43,7 @@ class Upstream:
             auto_decompress=False,
             connector=TCPConnector(limit=0, ssl=context if context is not None else True),
             cookie_jar=DummyCookieJar(),
+            response_class=FinalResponse,
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
         )
         # aiohttp would repeat a GET whose connection breaks, but only the client may decide that.
