@@ -9,6 +9,7 @@ order, and lets the clock driver or a command move time from due instant to due 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -374,6 +375,7 @@ class Host:
 
     def _start_over(self, effects: list[Effect]) -> None:
         """End everything that belongs to the moment that was left."""
+        gc.unfreeze()
         self.webhooks.abandon()
         self.apply(effects)
         self.streams.end_all(STARTED_OVER)
@@ -405,6 +407,7 @@ class Host:
 
     async def stop(self) -> None:
         """End streams, release held replies, send no more webhooks."""
+        gc.unfreeze()
         self.driver.stop()
         self.history_access.stop()
         self.streams.end_all(STOPPING)

@@ -165,7 +165,7 @@ async def test_whoever_does_not_read_a_body_to_its_end_says_that_the_connection_
     assert (b"\r\nAllow: GET" in head) == (status == 405)
 
 
-async def test_of_a_refused_body_a_little_is_discarded_and_the_rest_is_not_read(served):
+async def test_of_a_refused_body_a_part_is_discarded_and_the_rest_is_not_read(served):
     line = await served.line(head_of(1 << 30) + bytes(MEBIBYTE // 2))
     assert (await line.head()).startswith(b"HTTP/1.1 413 ")
     sent = 0
@@ -175,6 +175,15 @@ async def test_of_a_refused_body_a_little_is_discarded_and_the_rest_is_not_read(
             await line.writer.drain()
             sent += MEBIBYTE // 2
     assert served.sim.inputs[0][-1] == 1 << 30
+
+
+@pytest.mark.parametrize("plane", PLANES)
+async def test_a_client_that_sends_all_before_it_reads_gets_the_refusal(served, plane):
+    line = await served.line(head_of(24 * MEBIBYTE), plane)
+    for _ in range(24):
+        line.send(bytes(MEBIBYTE))
+        await line.writer.drain()
+    assert (await line.head()).startswith((b"HTTP/1.1 413 ", b"HTTP/1.1 404 ", b"HTTP/1.1 405 "))
 
 
 async def test_a_client_that_ends_its_refused_body_reads_the_answer(served, raw_http):

@@ -34,8 +34,9 @@ Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 _HEAD_MAX, _HEAD_S = 64 * 1024, 10.0
 # Longest time that a client which has closed its side can wait for its answers.
 _HALF_CLOSED_S = 1.0
-# Bytes of an unread body that are discarded before the connection is closed.
-_DISCARD_MAX, _DISCARD_S = 1 << 20, 1.0
+# Bytes of an unread body that are discarded before the connection is closed: many clients send all
+# of it before they read, and would see a reset instead of the refusal.
+_DISCARD_MAX, _DISCARD_S = 32 << 20, 2.0
 
 _INTERNALS = {
     "_messages",
