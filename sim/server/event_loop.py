@@ -13,6 +13,7 @@ from functools import cache
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 from sim.kernel.work import Work
 from sim.server.logs import log_failure
@@ -20,7 +21,7 @@ from sim.server.logs import log_failure
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Longest time without yielding. All work that is under way shares it.
+# Longest time without yielding.
 _SLICE_S = 0.004
 # One thread does all of the work outside the loop: several computing threads would keep the
 # interpreter from the loop for several switch intervals (measured with six: half a second for
@@ -58,27 +59,26 @@ async def in_helper_thread(function: Callable[P, T], *args: P.args, **more: P.kw
     return await asyncio.wrap_future(result, loop=loop)
 
 
-_under_way = 0
+# Work of one loop goes slice by slice, so that much of it does not keep the others waiting longer.
+_slices: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
 async def in_slices(work: Work[T]) -> T:
     """The result of long work in the loop, which yields to other tasks. If the caller is cancelled,
     the work ends between two of its steps.
     """
-    global _under_way
-    _under_way += 1
+    turns = _slices.setdefault(asyncio.get_running_loop(), asyncio.Lock())
     try:
-        until = time.perf_counter() + _SLICE_S / _under_way
         while True:
-            next(work)
-            if time.perf_counter() > until:
+            async with turns:
+                until = time.perf_counter() + _SLICE_S
+                while time.perf_counter() <= until:
+                    next(work)
                 await asyncio.sleep(0)
-                until = time.perf_counter() + _SLICE_S / _under_way
     except StopIteration as end:
         answer: T = end.value
         return answer
     finally:
-        _under_way -= 1
         work.close()
 
 

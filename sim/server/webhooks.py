@@ -15,14 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from aiohttp import (
-    ClientError,
-    ClientSession,
-    ClientTimeout,
-    DummyCookieJar,
-    InvalidURL,
-    TCPConnector,
-)
+from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, InvalidURL
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
@@ -30,7 +23,7 @@ from sim.api.pipeline.inputs import Post
 from sim.api.pipeline.settings import Settings
 from sim.core.webhooks.payloads import signed_headers, stamp, url_problem
 from sim.kernel.instants import NS_PER_S, Instant, Span, seconds
-from sim.server.http.final_response import FinalResponse
+from sim.server.http.final_answers import FinalAnswers
 from sim.server.logs import log_failure
 
 # Real time; an attempt takes no virtual time.
@@ -151,9 +144,8 @@ class WebhookSender:
             # A new connection per attempt: otherwise a receiver that drops idle connections would
             # look like a failed delivery.
             self._session = ClientSession(
-                connector=TCPConnector(limit=0, force_close=True, resolver=LoopbackByName()),
+                connector=FinalAnswers(limit=0, force_close=True, resolver=LoopbackByName()),
                 cookie_jar=DummyCookieJar(),
-                response_class=FinalResponse,
                 trust_env=False,
             )
         return self._session

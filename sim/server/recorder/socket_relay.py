@@ -19,7 +19,6 @@ from aiohttp import (
 from multidict import CIMultiDict
 
 from sim.evidence.recording.files import wall_clock
-from sim.server.http.final_response import FinalResponse
 from sim.server.recorder.upstream import Upstream, cut, decoded_headers, end_to_end, outgoing
 
 
@@ -50,7 +49,7 @@ async def relay_socket(
     """Relay one socket from handshake to close."""
     refused: list[tuple[ClientResponse, bytes]] = []
 
-    class Kept(FinalResponse):
+    class Kept(ClientResponse):
         """Keeps the answer to a refused handshake, which aiohttp turns into an error."""
 
         async def start(self, connection: Any) -> ClientResponse:

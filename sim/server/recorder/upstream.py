@@ -6,13 +6,13 @@ import ssl
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from aiohttp import ClientSession, DummyCookieJar, TCPConnector, web
+from aiohttp import ClientSession, DummyCookieJar, web
 from multidict import CIMultiDict
 from yarl import URL
 
 from sim.evidence.recording.files import Plane
 from sim.evidence.recording.writer import RecordingWriter
-from sim.server.http.final_response import FinalResponse
+from sim.server.http.final_answers import FinalAnswers
 from sim.server.http.server import origin_form
 
 RawHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
@@ -41,9 +41,8 @@ class Upstream:
         self.writer = writer
         self.session = ClientSession(
             auto_decompress=False,
-            connector=TCPConnector(limit=0, ssl=context if context is not None else True),
+            connector=FinalAnswers(limit=0, ssl=context if context is not None else True),
             cookie_jar=DummyCookieJar(),
-            response_class=FinalResponse,
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
         )
         # aiohttp would repeat a GET whose connection breaks, but only the client may decide that.
