@@ -33,10 +33,12 @@ class Turns:
         return min(costs) > _LIGHT_S if costs is not None else new or self._turn.locked()
 
     def note(self, target: str, began: float) -> None:
-        """Note that a request, handled since `began` (`time.perf_counter`), is complete."""
+        """Note that a request, handled since `began`, is complete. `began` is `time.thread_time`,
+        which other processes do not prolong.
+        """
         if len(self._costs) >= _TARGETS_MAX:
             self._costs.clear()
-        cost = time.perf_counter() - began
+        cost = time.thread_time() - began
         _, before = self._costs.get(target, (cost, cost))
         self._costs[target] = before, cost
 

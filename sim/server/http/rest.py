@@ -152,7 +152,7 @@ class RestListener:
     ) -> Reply:
         if not target.startswith("/"):
             target = origin_form(target)
-        began, name = time.perf_counter(), self._plane + target
+        began, name = time.thread_time(), self._plane + target
         path, _, query = target.partition("?")
         caller = caller_address(peer)
         reply = self._host.rest(self._plane, verb, path, query, headers, body, caller, oversize)

@@ -272,9 +272,7 @@ def _last(rows: list[R], only: ViewFilter) -> list[R]:
 
 
 class StateView(NamedTuple):
-    """A view: its rows, which are made one after the other, and the filters by which they can be
-    narrowed.
-    """
+    """A view: its rows, which are made one after the other, and the filters that narrow it."""
 
     rows: Callable[[Engine, ViewFilter], Iterable[Answer]]
     filters: tuple[str, ...] = ()
