@@ -152,6 +152,8 @@ class AccessRules:
             self._hearing.undecided(str(unknown))
             for name in self._limits_of(call):
                 self._limits.doubt(name, _method(call), call.subject)
+            if observed.operation == "TokenIssuerAPI.IssueToken" and observed.status == 200:
+                self._issuer.issued(observed)  # its answer may arrive all the same
             return
         if refusal is not None:
             self._refused(call, refusal)
@@ -190,11 +192,7 @@ class AccessRules:
             self._hearing.disagree("S7.1-4", *pair, sentence)
             return False
         sockets = self._exchange.assumed("retail.sockets_per_key")
-        if (
-            sockets
-            and observed.rule == "R1"
-            and str(observed.input.get("path")).startswith("/v1/ws/")
-        ):
+        if sockets and observed.rule == "R1" and _address(observed).startswith("/v1/ws/"):
             self._hearing.undecided("sockets of one key")
             return False
         issuing = observed.operation.startswith(("TokenIssuerAPI.IssueToken", "ParticipantAPI."))

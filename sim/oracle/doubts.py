@@ -25,6 +25,7 @@ DOUBTS = {
     "a transfer from before": "The law began while a bank was still deciding.",
     "sockets of one key": "The law does not count open sockets where they have a limit.",
     "a bound of totals": "What was traded or paid in a market since it began has a bound (T3).",
+    "an event that is delivered twice": "Retries of both deliveries go on side by side.",
     "an announced wipe": "Which executions an announced wipe removes is no rule.",
     "a cross that waits for the engine": "Both sides of a cross wait as one request.",
     "a sealed code": "A code from a text message is in no journal.",

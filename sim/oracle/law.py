@@ -18,6 +18,7 @@ from sim.oracle.hearing import Hearing
 from sim.oracle.state import (
     CANCELED,
     NEW,
+    OPEN,
     ORDER_EXPIRED,
     PENDING_NEW,
     REJECTED,
@@ -174,12 +175,20 @@ class Law:
             matching.enter(self.exchange, order_from(row))
 
     def _auction(self, event: Document) -> bool:
-        """Return whether a fill begins an auction, and expect the rest of that."""
+        """Return whether a fill begins an auction, and expect the rest of that.
+
+        Its price triggers stop orders where the state that follows lets them trade (L22, M12).
+        """
         market = self.exchange.market(event["execution"]["order"]["symbol"])
         if market.state not in matching.COLLECTING:
             return False
         prices = matching.uncross(self.exchange, market)
-        matching.settle_down(self.exchange, market, prices)
+        targets = [
+            each["state"]
+            for each in self._hearing.later
+            if each["event"] == "StateChanged" and each["symbol"] == market.symbol
+        ]
+        matching.settle_down(self.exchange, market, prices if targets[:1] == [OPEN] else [])
         if not prices:
             return False
         self._event(event)

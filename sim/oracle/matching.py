@@ -111,10 +111,13 @@ def execute(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> list[
 
 
 def _prevent(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> bool:
-    """Keep an order from trading with its own (rules M28, M29). Return whether it may trade."""
+    """Keep an order from trading with its own (M27-M30). Return whether it may trade."""
     own = [other for other in reached(market, order) if conflict(order, other)]
-    if not own or order.smp not in (CANCEL_RESTING, REMOVE_BOTH):
+    if not own:
         return True
+    if order.rejects_own:  # a stop order, which was accepted long ago
+        end(exchange, order, CANCELED, "M30" if order.channel == RETAIL else "M27")
+        return False
     for other in own:
         end(exchange, other, CANCELED, "M28" if order.smp == CANCEL_RESTING else "M29")
     if order.smp == REMOVE_BOTH:

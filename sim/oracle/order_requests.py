@@ -36,6 +36,7 @@ from sim.oracle.state import (
 QTY_MAX = 10**12  # the most units of a quantity that the exchange counts (rule T3)
 DOLLARS_MAX = 10**7  # the most of a price or an amount in a retail request
 _PAIRS = parse_instant("2026-04-09T04:00:00Z")  # when outcomes with actions began (§9)
+_DECIMAL = r"[0-9]+(\.[0-9]+)?"
 RETAIL_TIFS = (DAY, GTC, GTT, IOC, FOK)
 # Side of the YES instrument by intent, and intent by outcome and action.
 INTENT_SIDES = (BUY, SELL, SELL, BUY)
@@ -329,7 +330,7 @@ def _amount_problem(amount: Document) -> bool:
     value, currency = amount["value"], amount.get("currency", "")
     return (
         currency not in ("", "USD")
-        or not fullmatch(r"[0-9]+(\.[0-9]+)?", value)
+        or not fullmatch(_DECIMAL, value)
         or Fraction(value) > DOLLARS_MAX
     )
 
@@ -355,8 +356,10 @@ def cut(units: Fraction, step: int) -> int:
     return floor(units / step) * step
 
 
-def _dollars(amount: Document) -> Fraction:
-    return Fraction(amount["value"] or 0)
+def _dollars(amount: Document | None) -> Fraction:
+    """Return an amount; 0 for none, and for one that is refused (`_amount_problem`)."""
+    value = amount["value"] if amount else ""
+    return Fraction(value) if fullmatch(_DECIMAL, value) else Fraction(0)
 
 
 def _decimal(number: float) -> Fraction:

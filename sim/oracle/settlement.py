@@ -67,6 +67,8 @@ class SettlementRules:
         if market.terms["market_type"] != "combo":
             return False
         right = self._product(market)
+        if right is None and self._terminates(market.symbol):
+            return False
         if right is None:
             self._disagree("L13", market, "no price before its legs have theirs", str(price))
         elif price != right:

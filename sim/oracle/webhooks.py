@@ -35,7 +35,7 @@ class OwedEvent:
     """An event on its way to a firm: the attempts so far, and when the next one may be made.
 
     `due` is None while an attempt is in flight and when it has ended. `decision` is empty if the
-    law has not seen what it reports.
+    law has not seen what it reports. `twice` is whether two deliveries of it go on side by side.
     """
 
     firm: str
@@ -43,6 +43,7 @@ class OwedEvent:
     attempts: int = 0
     due: tuple[Instant, Instant] | None = None
     body: str = ""
+    twice: bool = False
 
 
 class WebhookRules:
@@ -142,6 +143,13 @@ class WebhookRules:
                 self._hearing.disagree("K12", "an attempt", "lost", sentence)
             return
         again = event["rule"] == "K13"
+        in_flight = event_id in (name for name, _ in self._attempts.values())
+        notice.twice = notice.twice or (again and (in_flight or notice.due is not None))
+        self._attempts[facts["attempt"]] = event_id, at
+        if notice.twice:
+            notice.due = None
+            self._hearing.undecided("an event that is delivered twice")
+            return
         if again:
             notice.attempts, notice.due = 0, (at, at)
         notice.attempts += 1
@@ -156,7 +164,6 @@ class WebhookRules:
             sentence = f"attempt {notice.attempts} of {event_id} has number {facts['number']}"
             self._hearing.disagree("K11", str(notice.attempts), str(facts["number"]), sentence)
         notice.attempts, notice.due = facts["number"], None
-        self._attempts[facts["attempt"]] = event_id, at
         if firm.breaker == "half_open":
             firm.probe = facts["attempt"]
 
@@ -193,7 +200,8 @@ class WebhookRules:
             return
         firm = self._firm(notice.firm)
         firm.failures = 0 if acknowledged else firm.failures + 1
-        if not acknowledged and notice.attempts < self._exchange.assumed("webhook.attempts"):
+        again = not acknowledged and not notice.twice
+        if again and notice.attempts < self._exchange.assumed("webhook.attempts"):
             after = answer.get("retry_after") if status in _RETRY_AFTER else None
             notice.due = (at + after,) * 2 if after is not None else self._backoff(notice, at)
 
@@ -213,7 +221,8 @@ class WebhookRules:
             self._doubtful.add(event["subject"])
             if firm is not None:
                 firm.notices.clear()
-        elif event["subject"] not in self._notices:  # the first attempt, before anything is sent
+        elif self._firm(event["caller"]).notices and event["subject"] not in self._notices:
+            # the first attempt, before anything is sent
             first = self._new_notice(self._hearing.observed, event["subject"])
             if first is not None:
                 first.due = event["at"], 1 << 62
