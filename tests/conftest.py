@@ -131,4 +131,4 @@ def the_law_agrees(
 
     monkeypatch.setattr(Simulation, "__init__", followed)
     yield
-    assert [str(found) for audit in audits for found in audit.take()] == []
+    assert [str(each) for audit in audits for each in audit.take()] == []

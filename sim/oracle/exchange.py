@@ -40,7 +40,7 @@ class NaiveExchange:
         self.markets: dict[str, Market] = {}
         self.fresh: set[str] = set()  # symbols that this input asks for first, as they are after it
         self.awake: set[str] = set()  # symbols whose changes are told; others only have dates
-        self.dated_state: Callable[[Market], int] | None = None  # of one that is not awake
+        self._dated_state: Callable[[Market], int] | None = None
         self.orders: dict[str, NaiveOrder] = {}
         self.received: dict[str, NaiveOrder] = {}  # orders that the engine has not taken (M36)
         self.accounts = {
@@ -83,10 +83,14 @@ class NaiveExchange:
             )
             self.markets[symbol] = market
             self.fresh.add(symbol)
-        if symbol not in self.awake and self.dated_state and market.dated != self.now:
+        if symbol not in self.awake and self._dated_state and market.dated != self.now:
             market.dated = self.now
-            market.state = self.dated_state(market)
+            market.state = self._dated_state(market)
         return market
+
+    def date_others_by(self, state: Callable[[Market], int]) -> None:
+        """From now on, instruments that are not awake are in this state."""
+        self._dated_state = state
 
     def listed(self, symbol: str) -> Market | None:
         """Return an instrument, None of a symbol that there is not."""

@@ -110,7 +110,7 @@ class LifecycleRules:
             self._wake(market, exchange.now - 1)
         for order in exchange.open_orders():
             self._watch(order)
-        exchange.dated_state = lambda market: self.owed(market, exchange.now)[0]
+        exchange.date_others_by(lambda market: self.owed(market, exchange.now)[0])
 
     def _wake(self, market: Market, after: Instant) -> None:
         """From now on the run tells whatever happens to an instrument."""

@@ -9,9 +9,11 @@ order, and lets the clock driver or a command move time from due instant to due 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +31,7 @@ from sim.server.history_access import HistoryAccess, OpenedRun
 from sim.server.open_streams import TOO_SLOW, OpenStreams
 from sim.server.stream_buffer import StreamBuffer
 from sim.server.telemetry.meter import Meter, measure
+from sim.server.turns import Turns
 from sim.server.webhooks import ReceiverResponse, WebhookSender
 from sim.world.format.clock_mode import MANUAL, ClockMode
 
@@ -41,8 +44,8 @@ log = logging.getLogger("sim.server")
 # Longest real time that one step waits for webhook receivers. An attempt itself gives up after 5 s;
 # its retry is due later in virtual time.
 _SETTLE_S = 10.0
-# During a long advance the sockets get a turn at least this often.
-_STEPS_PER_TURN = 64
+# During a long advance the sockets get a turn at least this often, in seconds.
+_TURN_S = 0.004
 
 STOPPING = Close(0, Code.UNAVAILABLE, "the simulator is stopping", 1001)
 STARTED_OVER = Close(0, Code.UNAVAILABLE, "the simulation was moved to another moment", 1012)
@@ -80,6 +83,7 @@ class Host:
         self.streams = OpenStreams(self)
         self.tasks = Tasks()
         self.watchers = Watchers()
+        self.turns = Turns()
         # Number of moves to other moments, and the latest one
         self.jumps, self.last_jump = 0, dict[str, Any]()
         self._moving = asyncio.Lock()
@@ -295,25 +299,38 @@ class Host:
         """Move time to an instant, from due instant to due instant, each settled before the next,
         or to the first after which `until` holds. Returns everything that fired, in order.
         """
-        if not is_supported_instant(to):
-            raise InvalidRequest(OUT_OF_RANGE)
+        async with self.clock_turn():
+            return await self.move(to, until)
+
+    @asynccontextmanager
+    async def clock_turn(self) -> AsyncIterator[None]:
+        """Wait until nobody else moves the clock. What depends on the present instant, such as the
+        target of a move, is computed inside.
+        """
         async with self._moving:
             self.catch_up()
-            fired: list[Fired] = []
-            steps = 0
-            while not until() and (stop := self.next_stop()) is not None and stop <= to:
-                await self.streams.wait_for_readers()
-                outcome = self.step(max(stop, self.now))
-                fired += outcome.fired
-                steps += 1
-                await self.settled()
-                if outcome.effects or self.replies or steps % _STEPS_PER_TURN == 0:
-                    # Frames and released replies are sent before time moves further.
-                    await asyncio.sleep(0)
-            if not until() and (to != self.now or not steps):
-                fired += self.step(to).fired
-                await self.settled()
-            self.driver.rebase()
+            yield
+
+    async def move(self, to: Instant, until: Callable[[], bool] = lambda: False) -> list[Fired]:
+        """Like `advance`, for a caller whose turn it is."""
+        if not is_supported_instant(to):
+            raise InvalidRequest(OUT_OF_RANGE)
+        fired: list[Fired] = []
+        steps, turn_ends = 0, time.perf_counter() + _TURN_S
+        while not until() and (stop := self.next_stop()) is not None and stop <= to:
+            await self.streams.wait_for_readers()
+            outcome = self.step(max(stop, self.now))
+            fired += outcome.fired
+            steps += 1
+            await self.settled()
+            if outcome.effects or self.replies or time.perf_counter() > turn_ends:
+                # Frames and released replies are sent before time moves further.
+                await asyncio.sleep(0)
+                turn_ends = time.perf_counter() + _TURN_S
+        if not until() and (to != self.now or not steps):
+            fired += self.step(to).fired
+            await self.settled()
+        self.driver.rebase()
         return fired
 
     async def settled(self) -> None:
@@ -358,6 +375,7 @@ class Host:
 
     def _start_over(self, effects: list[Effect]) -> None:
         """End everything that belongs to the moment that was left."""
+        gc.unfreeze()
         self.webhooks.abandon()
         self.apply(effects)
         self.streams.end_all(STARTED_OVER)
@@ -389,6 +407,7 @@ class Host:
 
     async def stop(self) -> None:
         """End streams, release held replies, send no more webhooks."""
+        gc.unfreeze()
         self.driver.stop()
         self.history_access.stop()
         self.streams.end_all(STOPPING)

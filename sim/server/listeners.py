@@ -54,6 +54,10 @@ class BoundSockets(NamedTuple):
         """The port of a surface."""
         return int(self.sockets[surface][0].getsockname()[1])
 
+    def has_port(self, port: int | None) -> bool:
+        """Whether one of the sockets has a port."""
+        return any(self.port(surface) == port for surface in self.sockets)
+
     def close(self) -> None:
         """Close the sockets."""
         for listening in self.sockets.values():

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +20,7 @@ from sim.server.host import Host
 from sim.server.instances import MAIN, Instances
 from sim.server.listeners import BoundSockets, addresses_of, bind
 from sim.server.platforms import new_event_loop
-from sim.server.ready_file import clear_ready_file, write_ready_file
+from sim.server.ready_file import claimed_ready_file, write_ready_file
 from sim.server.room_files import open_in_browser
 from sim.server.shutdown import Shutdown
 from sim.world.format.clock_mode import MANUAL
@@ -47,15 +48,11 @@ def open_run(recorded: RecordedRun, options: OpenOptions) -> int:
     the replay, and the errors of `RecordedRun.begin`.
     """
     bound = bind("127.0.0.1", options.port_base, SURFACES)
-    try:
-        if options.ready_file is not None:
-            clear_ready_file(options.ready_file)
+    with closing(bound), claimed_ready_file(options.ready_file, bound):
         docs = addresses_of(bound).docs
         simulation = recorded.begin(replace(Settings(), docs_url=docs))
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             return runner.run(_show(recorded, options, bound, simulation))
-    finally:
-        bound.close()
 
 
 async def _show(

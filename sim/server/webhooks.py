@@ -17,14 +17,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import quote
 
-from aiohttp import (
-    ClientError,
-    ClientSession,
-    ClientTimeout,
-    DummyCookieJar,
-    InvalidURL,
-    TCPConnector,
-)
+from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, InvalidURL
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
@@ -33,6 +26,7 @@ from sim.api.pipeline.inputs import Post
 from sim.api.pipeline.settings import Settings
 from sim.core.webhooks.payloads import signed_headers, stamp, url_problem
 from sim.kernel.instants import NS_PER_S, Instant, Span, seconds
+from sim.server.http.final_answers import FinalAnswers
 from sim.server.logs import log_failure
 
 # Real time; an attempt takes no virtual time.
@@ -154,7 +148,7 @@ class WebhookSender:
             # A new connection per attempt: otherwise a receiver that drops idle connections would
             # look like a failed delivery.
             self._session = ClientSession(
-                connector=TCPConnector(limit=0, force_close=True, resolver=LoopbackByName()),
+                connector=FinalAnswers(limit=0, force_close=True, resolver=LoopbackByName()),
                 cookie_jar=DummyCookieJar(),
                 trust_env=False,
             )

@@ -90,7 +90,8 @@ def test_a_list_is_what_looking_at_all_rows_finds(
         )
     query |= {"limit": page[0], "offset": page[1]}
     displayed = entire.read(f"/v1/{kind}", kind, **query)
-    assert slugs(displayed) == slugs(rows[page[1] : page[1] + page[0]])
+    size = min(page[0], 100 if kind == "events" else 500)
+    assert slugs(displayed) == slugs(rows[page[1] : page[1] + size])
 
 
 WORDS = [
@@ -129,12 +130,12 @@ def test_a_search_finds_what_reading_every_text_finds(entire: Whole, words: list
     holding = [event for event in entire.events if all(word in texts(event) for word in asked)]
     first = [event for event in holding if all(word in event["title"].lower() for word in asked)]
     order = [*first, *(event for event in holding if event not in first)]
-    result = entire.read("/v1/search", query=" ".join(words), limit=500)["events"]
+    result = entire.rows("/v1/search", "events", query=" ".join(words))
     assert [event["slug"] for event in result] == [event["slug"] for event in order]
 
 
 def test_one_by_one_and_in_lists_they_are_the_same(entire: Whole) -> None:
-    listed = {event["slug"]: event for event in entire.read("/v1/events", limit=500)["events"]}
+    listed = {event["slug"]: event for event in entire.rows("/v1/events", "events")}
     assert listed == {event["slug"]: event for event in entire.events}
     for event in entire.events[-3:]:
         assert entire.read(f"/v1/events/{event['id']}")["event"] == event
@@ -309,9 +310,8 @@ class Steps(Desk):
         """Lists are those of their rows, and rows are what somebody sees who never looked."""
         fresh = Desk(self.simulation.fork())
         for kind, (keys, filters) in LOOKS.items():
-            every = {"limit": 5000, "orderDirection": "asc"}
-            rows = self.read(f"/v1/{kind}", kind, **every)
-            assert rows == fresh.read(f"/v1/{kind}", kind, **every)
+            rows = self.rows(f"/v1/{kind}", kind, orderDirection="asc")
+            assert rows == fresh.rows(f"/v1/{kind}", kind, orderDirection="asc")
             check_list(self, kind, rows, keys, filters)
 
 

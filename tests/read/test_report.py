@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from sim import Simulation, load_scenario
 from sim.cli.main import main
 from sim.kernel.journal_reader import read_journal
+from sim.kernel.work import done
 from sim.read.headless_run import run_scenario
 from sim.read.history.history import History
 from sim.read.history.recorded import RecordedRun
-from sim.read.history.work import done
 from sim.read.replay import replaying, simulation_of
 from sim.read.report import packing, states
 from sim.read.report.contents import FRAMES_MAX

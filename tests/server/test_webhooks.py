@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
+from contextlib import suppress
 
 import pytest
 from aiohttp import web
@@ -180,3 +181,29 @@ async def test_a_receiver_is_called_at_exactly_the_address_that_was_registered(
     (request,) = lines
     assert request.startswith(f"POST {called} HTTP/1.1\r\n")
     assert f"Host: 127.0.0.1:{port}\r\n" in request
+
+
+async def test_a_receiver_that_sends_only_informational_responses_stops_nobody(served):
+    """The loop goes on meanwhile, and the attempt ends, however many there are."""
+    turns = 0
+
+    async def flood(reader, writer):
+        with suppress(ConnectionError):
+            while True:
+                writer.write(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 2000)
+                await writer.drain()
+
+    async def count_turns():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    server = await asyncio.start_server(flood, "127.0.0.1", 0)
+    counting = asyncio.create_task(count_turns())
+    port = server.sockets[0].getsockname()[1]
+    await attempt(served, f"http://127.0.0.1:{port}/")
+    counting.cancel()
+    server.close()
+    assert answers(served) == [("a1", 0, "ServerDisconnectedError", None, seconds(10))]
+    assert turns > 3

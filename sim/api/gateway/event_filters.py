@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from sim.api.gateway.event_views import event_view
-from sim.api.gateway.list_query import PAGE_DEFAULT, check_page, folded
+from sim.api.gateway.list_query import EVENTS_MAX, folded, page_length
 from sim.api.gateway.market_columns import SORTED_BY
 from sim.api.gateway.market_index import MarketIndex
 from sim.contract.messages.gateway_v1 import Event, Tag
@@ -68,8 +68,8 @@ def carrying(tags: Iterable[Tag], numbers: Collection[int], *, related: bool) ->
 
 def shared_tests(exchange: Exchange, request: Any) -> Iterator[Callable[[Any], bool]]:
     """Yield tests of what lists of events and of markets filter alike: category, switches, tags."""
-    if request.categories:
-        yield lambda row: row.category in request.categories
+    if categories := frozenset(request.categories):
+        yield lambda row: row.category in categories
     if not request.include_hidden:
         yield lambda row: not row.hidden
     if request.archived is not None:
@@ -92,7 +92,7 @@ def events_between(index: MarketIndex, name: str, bounds: Bounds) -> Iterator[Fl
 
 def event_keys(index: MarketIndex, names: Iterable[str]) -> list[KeyIndex]:
     """Return the sort keys of events; names without a key are ignored."""
-    keys = (_event_key(index, folded(name)) for name in names)
+    keys = (_event_key(index, name) for name in dict.fromkeys(map(folded, names)))
     return [key for key in keys if key is not None]
 
 
@@ -108,7 +108,7 @@ def event_page(
 
     `order`: keys, whether descending.
     """
-    size = check_page(request.limit, request.offset) or PAGE_DEFAULT
+    size = page_length(request.limit, request.offset, most=EVENTS_MAX)
     return event_views(index, pick(flags, *order, request.offset, size))
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from sim.api.pipeline.error_mapping import Explanation
 from sim.kernel.instants import Instant, format_instant
+from sim.kernel.work import Work, done
 
 CAPACITY = 50_000
 
@@ -85,21 +86,30 @@ class RequestLog:
     def select(
         self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0
     ) -> list[dict[str, Any]]:
-        """Return matching rows; `operation` may be "Service.Rpc" or only the rpc, `caller` a whole
+        """Return matching rows; see `matching`."""
+        return done(self.matching(operation=operation, status=status, caller=caller, since=since))
+
+    def matching(
+        self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0
+    ) -> Work[list[dict[str, Any]]]:
+        """Find matching rows; `operation` may be "Service.Rpc" or only the rpc, `caller` a whole
         name or its last part, `since` is a sequence number.
         """
-        return [
-            entry.row()
-            for entry in self._entries
-            if entry.seq > since
-            and (
-                not operation
-                or entry.operation == operation
-                or entry.operation.rpartition(".")[2] == operation
-            )
-            and (not status or entry.status == status)
-            and (not caller or is_called(entry.caller, caller))
-        ]
+        rows = []
+        for entry in list(self._entries):
+            if (
+                entry.seq > since
+                and (
+                    not operation
+                    or entry.operation == operation
+                    or entry.operation.rpartition(".")[2] == operation
+                )
+                and (not status or entry.status == status)
+                and (not caller or is_called(entry.caller, caller))
+            ):
+                rows.append(entry.row())
+            yield
+        return rows
 
     def since(self, seq: int) -> list[LoggedCall]:
         """Return the calls after an input, oldest first; costs as much as there are such calls."""

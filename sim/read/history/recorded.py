@@ -19,8 +19,8 @@ from sim.api.pipeline.settings import Settings
 from sim.kernel.branches import Branch, LinePosition, Tree, grow
 from sim.kernel.journal import Line
 from sim.kernel.journal_reader import NotAJournal, read_journal, read_line, unreadable
+from sim.kernel.work import Work
 from sim.read.errors import UnreadableJournal
-from sim.read.history.work import Work
 from sim.read.replay import replaying, simulation_of
 from sim.run.simulation import Simulation
 

@@ -24,6 +24,7 @@ from sim.api.pipeline.inputs import (
 from sim.contract.contract import Plane
 from sim.core.model.refusals import Conflict, InvalidRequest, Refusal
 from sim.kernel.instants import OUT_OF_RANGE, Instant, Span, format_instant, is_supported_instant
+from sim.kernel.work import Work
 from sim.run.engine.run_view import RunView
 
 
@@ -60,6 +61,12 @@ class RunInputs(RunView):
                 engine, plane, verb, path, query, headers, body, peer, wall, oversize
             )
         )
+
+    def prepare(self, plane: Plane, verb: str, path: str, query: str) -> Work[int]:
+        """Fill the caches that a read of the gateway uses, in small steps; returns the number of
+        large bytes in its answer. It is no input.
+        """
+        return self.engine.pipeline.prepare(plane, verb, path, query)
 
     def rpc(
         self,

@@ -39,6 +39,8 @@ from sim.run.engine.start import Start
 P = ParamSpec("P")
 T = TypeVar("T")
 
+NAMED_MAX = 100  # a snapshot of a small run has 200 kB
+
 
 def all_or_nothing(
     travel: Callable[Concatenate[Engine, P], T],
@@ -83,7 +85,10 @@ def load(engine: Engine, snapshot: Snapshot, *, streams: bool = False) -> None:
 
 @all_or_nothing
 def take_named(engine: Engine, name: str) -> None:
-    """Keep a snapshot of this moment under a name."""
+    """Keep a snapshot of this moment under a name. Conflict if there are too many."""
+    if name not in engine.snapshots.named and len(engine.snapshots.named) >= NAMED_MAX:
+        remedy = "take one under a name that exists, or rewind: every moment can be returned to"
+        raise Conflict(f"there are {NAMED_MAX} named snapshots already", rule="T1", remedy=remedy)
     engine.snapshots.named[name] = _saved(engine)
     engine.journal.mark("snapshot", name)
 

@@ -26,7 +26,7 @@ from sim.server.listeners import (
     port_taken,
     reachable,
 )
-from sim.server.ready_file import clear_ready_file, write_ready_file
+from sim.server.ready_file import claimed_ready_file, write_ready_file
 from sim.server.recorder.grpc_relay import GrpcRelay
 from sim.server.recorder.http_listener import HttpListener
 from sim.server.recorder.upstream import Upstream
@@ -126,9 +126,8 @@ def grpc_target(upstream: dict[str, str]) -> tuple[str, bool]:
 
 def record(options: RecordOptions) -> int:
     """Record until a signal comes; return the exit code. Raises OSError."""
-    if options.ready_file is not None:
-        clear_ready_file(options.ready_file)
-    return asyncio.run(_record(options))
+    with claimed_ready_file(options.ready_file):
+        return asyncio.run(_record(options))
 
 
 async def _record(options: RecordOptions) -> int:

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from aiohttp import ClientSession, DummyCookieJar, TCPConnector, web
+from aiohttp import ClientSession, DummyCookieJar, web
 from multidict import CIMultiDict
 from yarl import URL
 
 from sim.evidence.recording.files import Plane
 from sim.evidence.recording.writer import RecordingWriter
+from sim.server.http.final_answers import FinalAnswers
 from sim.server.http.server import origin_form
 from sim.server.listeners import is_loopback
 
@@ -45,7 +46,7 @@ class Upstream:
         self.writer = writer
         self.session = ClientSession(
             auto_decompress=False,
-            connector=TCPConnector(limit=0, ssl=context if context is not None else True),
+            connector=FinalAnswers(limit=0, ssl=context if context is not None else True),
             cookie_jar=DummyCookieJar(),
             trust_env=not is_loopback(urlsplit(self.address).hostname or ""),
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),

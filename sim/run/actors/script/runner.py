@@ -49,7 +49,7 @@ from sim.run.actors.script.step_order import (
     StepOrder,
     StepUnderWay,
 )
-from sim.run.actors.script.triggers import describe, matches_call, matches_event
+from sim.run.actors.script.triggers import describe, holds, matches_call, matches_event
 from sim.run.engine.engine import Engine
 from sim.run.engine.extension import Extension
 from sim.world.format.steps import Step, When
@@ -110,9 +110,10 @@ class Script(Extension):
 
     def watch(self, when: When | None) -> None:
         """Watch for an event on behalf of whoever moves the clock; `has_happened` tells whether it
-        came. This changes nothing and is not part of the state.
+        came, or holds already. This changes nothing and is not part of the state.
         """
-        self._watched, self.has_happened = when, False
+        self._watched = when
+        self.has_happened = when is not None and holds(when, self._engine.exchange)
 
     def name_of(self, index: int) -> str:
         """The name of a step: its own, or "step" and its number, from 1."""
