@@ -91,11 +91,11 @@ def status(session: AgentSession, exchange: ExchangeName = "") -> str:
         return "No exchange is running.\n\nNext: `start`."
     running = session.find(exchange)
     calls = running.control("GET", "/requests")["requests"]
-    refused = [call for call in calls if call["status"] >= 400 or call["code"]]
+    wrong = [call for call in calls if call["verdict"] != "done"]
     then = "`advance` moves time; `history` lists what happened."
-    if refused:
-        subject = refused[-1]["explain"] or refused[-1]["seq"]
-        then = f"`explain` with subject {subject} says why the latest refused call was refused."
+    if wrong:
+        latest = wrong[-1]
+        then = f"`explain` with subject {latest['seq']} says why the latest: {latest['verdict']}."
     steps = running.control("GET", "/script")["steps"]
     facts = {
         "exchange": running.name,
@@ -103,7 +103,7 @@ def status(session: AgentSession, exchange: ExchangeName = "") -> str:
         "seed": running.served.seed,
         **running.control("GET", "/clock"),
         "calls": len(calls),
-        "refused": len(refused),
+        **Counter(call["verdict"] for call in wrong),
         "faults": len(running.control("GET", "/faults")["faults"]),
         "streams": len(running.control("GET", "/streams")["streams"]),
         "steps": dict(Counter(step["state"] for step in steps)),

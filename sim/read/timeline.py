@@ -205,5 +205,6 @@ def plain(row: Row) -> dict[str, Any]:
         "what": row.title,
         "result": row.result,
         "ok": row.good,
+        "verdict": row.verdict,
         "details": list(row.details),
     }

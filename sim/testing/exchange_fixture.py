@@ -366,7 +366,7 @@ class ServedExchange:
             lines[0] += f", the last {_CALLS_SHOWN} of them"
         for call in logged_calls[-_CALLS_SHOWN:]:
             status = call.code if call.plane == "grpc" else call.status
-            why = f"  {call.why.message}" if call.why is not None else ""
+            why = f"  {sentence}" if (sentence := call.verdict.sentence) else ""
             at = format_instant(call.at)
             # The name is part of its address
             name = f"  {call.operation}" if call.plane != "grpc" else ""
