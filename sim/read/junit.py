@@ -19,11 +19,12 @@ class Case(NamedTuple):
 
 
 class Suite(NamedTuple):
-    """The cases of one run."""
+    """The cases of one run, and lines about it that belong to none."""
 
     name: str
     cases: Sequence[Case]
     properties: Mapping[str, str] = {}
+    output: Sequence[str] = ()
 
 
 def junit(suites: Iterable[Suite]) -> bytes:
@@ -44,6 +45,8 @@ def junit(suites: Iterable[Suite]) -> bytes:
                 ElementTree.SubElement(properties, "property", name=name, value=value)
         for case in suite.cases:
             _add(element, case)
+        if suite.output:
+            ElementTree.SubElement(element, "system-out").text = "\n".join(suite.output)
     ElementTree.indent(root)
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
 

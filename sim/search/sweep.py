@@ -8,6 +8,7 @@ the specification leaves open.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -130,6 +131,7 @@ def sweep(plan: RunPlan, out: TextIO) -> Sweep:
     rows: dict[tuple[str, str], SweepRow] = {}
     failures: list[tuple[Job, Report]] = []
     features: set[str] = set()
+    idle: Counter[str] = Counter()
     with Progress(len(jobs), "runs") as bar:
         for job, report in zip(jobs, finished(plan), strict=True):
             scenario = replace(report, changes="").title
@@ -138,6 +140,7 @@ def sweep(plan: RunPlan, out: TextIO) -> Sweep:
             )
             row.add(report)
             features.update(report.features)
+            idle.update(f"{report.scenario}: {line}" for line in report.idle_faults)
             if not report.ok:
                 failures.append((job, report))
             bar.step(f"{len(failures)} failed" if failures else "")
@@ -147,6 +150,9 @@ def sweep(plan: RunPlan, out: TextIO) -> Sweep:
     put(file=out)
     for line in _summary(plan, list(rows.values()), reports):
         put(line, file=out)
+    # Random faults are drawn anew for each run, so many match nothing.
+    for line, count in idle.items() if not plan.fuzz else ():
+        put(*wrapped(f"{line} (in {counted(count, 'run')})", "  ", first=""), file=out)
     if bar.interrupted:
         put(interrupted_note(plan, sum(row.runs for row in rows.values()), len(jobs)), file=out)
     return Sweep(list(rows.values()), failures, bar.interrupted, frozenset(features))

@@ -350,9 +350,12 @@ class ServedExchange:
         """The last calls that the exchange received; scenario, seed, instant and journal of the
         run; and the command that replays it.
         """
+        from sim.read.explain.faults import idle_faults
+
         name, now = self.running.simulation.scenario.name, format_instant(self._instant())
         lines = (
             *self._last_calls(),
+            *self._read(idle_faults),
             f"scenario {name}, seed {self.seed}, now {now}",
             f"journal {self.journal}",
             sim_command("replay", self.journal),

@@ -7,6 +7,7 @@ from typing import Any
 from sim.core.model.events import FaultInjected
 from sim.core.service.faults import ActiveFault
 from sim.read.explain.causes import Cause, JournalStep, fault_document, fault_named, steps
+from sim.read.layout import counted
 from sim.run.simulation import Simulation
 
 _SHOWN = 50  # number of injections that an explanation lists, the latest ones
@@ -34,11 +35,21 @@ def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
     }
 
 
+def idle_faults(sim: Simulation) -> list[str]:
+    """Return a line for each fault of a run that never acted: its id, and why."""
+    faults = (*sim.exchange.faults.over(), *sim.exchange.faults.all())
+    return [
+        f"fault {fault.id} never acted: {_summary(fault)}" for fault in faults if not fault.affected
+    ]
+
+
 def _summary(fault: ActiveFault) -> str:
     if not fault.matched:
-        where = fault.spec.match.operation or "anything"
+        match = fault.spec.match
+        where = " ".join(filter(None, (match.operation, match.symbol, match.caller))) or "anything"
         return f"it has matched nothing: {where} on {', '.join(fault.planes)}"
-    return f"it was injected into {fault.affected} of {fault.matched} matches: {fault.action}"
+    matches = counted(fault.matched, "match")
+    return f"it was injected into {fault.affected} of {matches}: {fault.action}"
 
 
 def strikes_of(step: JournalStep, **fields: str) -> list[Cause]:
