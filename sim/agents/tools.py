@@ -41,7 +41,7 @@ def start(
     from sim.testing.exchange_fixture import ServedExchange
 
     name = session.new_name()
-    loaded = scenario_of(session, scenario or "quickstart")
+    loaded = scenario_of(session, scenario or "quickstart", single=True)
     served = ServedExchange(loaded, seed=seed, journal=session.folder / f"{name}.ndjson")
     session.add(RunningExchange(name, served))
     ready = served.ready
@@ -64,13 +64,18 @@ def start(
     )
 
 
-def scenario_of(session: AgentSession, source: str) -> Scenario:
-    """Return a scenario by bundled name, as YAML text, or, unless confined, by path."""
-    from sim.run.loader.load import load_scenario, load_submitted
+def scenario_of(session: AgentSession, source: str, *, single: bool = False) -> Scenario:
+    """Return a scenario by bundled name, as YAML text, or, unless confined, by path: with its
+    matrix, or a `single` one, which has no choice of combinations.
+    """
+    from sim.run.loader.load import check_chosen, load_scenario, load_submitted
     from sim.world.format.yaml_tree import ScenarioError
 
     try:
-        return load_submitted(source, None) if session.confined else load_scenario(source)
+        scenario = load_submitted(source, None) if session.confined else load_scenario(source)
+        if single:
+            check_chosen(scenario, "`params` in its text, in place of `matrix`")
+        return scenario
     except ScenarioError as error:
         raise ToolError(
             f"The scenario has mistakes:\n{quoted(error)}\nNext: `catalogue` with kind scenarios"

@@ -69,6 +69,21 @@ def load_scenario(source: str, params: Values[str, str] | None = None) -> Scenar
     return _resolve(node, params or {}, access)
 
 
+def check_chosen(scenario: Scenario, how: str) -> None:
+    """Refuse a scenario of which several combinations of its matrix are left, where only one can
+    be taken. `how` says how to choose. ScenarioError lists the values.
+    """
+    open_names = {
+        name: values
+        for name, values in scenario.matrix.items()
+        if name not in scenario.params and len(values) > 1
+    }
+    if open_names:
+        values = "; ".join(f"{name}: {', '.join(texts)}" for name, texts in open_names.items())
+        message = f"the matrix has several combinations ({values}): choose one with {how}"
+        raise error_at(SourcePosition(scenario.name, 0, 0), message)
+
+
 def load_submitted(
     content: str | dict[str, Any], folder: Path | None, params: Values[str, str] | None = None
 ) -> Scenario:
