@@ -131,8 +131,8 @@ class _Output(io.FileIO):
 
 
 def _prepare_process(*, handle_signals: bool) -> None:
-    """Handle a closed stream, a reader that stops, and a terminal without Unicode; let SIGTERM run
-    `finally`.
+    """Prepare for closed streams, readers that stop and terminals without Unicode, and let SIGTERM
+    run the `finally` clauses.
     """
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

@@ -82,9 +82,7 @@ class FailureGroup(NamedTuple):
 
 
 def signature(report: Report) -> str:
-    """Return what failed first in a run, without what differs between runs: instants, numbers and
-    ids.
-    """
+    """Return what failed first in a run, without what differs from run to run."""
     return _VARYING.sub("…", report.first_failure)
 
 
