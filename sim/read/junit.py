@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-
 # What XML cannot hold, not even escaped: controls, halves of surrogate pairs, non-characters.
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
