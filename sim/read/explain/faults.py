@@ -10,6 +10,7 @@ from sim.read.explain.causes import Cause, JournalStep, fault_document, fault_na
 from sim.read.layout import counted
 from sim.run.simulation import Simulation
 
+_NEVER_WAIT = "orders of `order` steps and of simulated traders do not wait for the engine"
 _SHOWN = 50  # number of injections that an explanation lists, the latest ones
 
 
@@ -47,7 +48,8 @@ def _summary(fault: ActiveFault) -> str:
     if not fault.matched:
         match = fault.spec.match
         where = " ".join(filter(None, (match.operation, match.symbol, match.caller))) or "anything"
-        return f"it has matched nothing: {where} on {', '.join(fault.planes)}"
+        queue = f"; {_NEVER_WAIT}" if fault.planes == ("engine",) else ""
+        return f"it has matched nothing: {where} on {', '.join(fault.planes)}{queue}"
     matches = counted(fault.matched, "match")
     return f"it was injected into {fault.affected} of {matches}: {fault.action}"
 
