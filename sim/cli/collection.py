@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.cli.arguments import Options, usage_error
-from sim.read.layout import put
+from sim.read.layout import counted, put
 
 _KINDS = ("bruno", "postman")
 
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    put(f"{len(rows)} requests in {len(files)} files in {folder}; on a fresh exchange:")
+    put(f"{len(rows)} requests in {counted(len(files), 'file')} in {folder}; on a fresh exchange:")
     at = shlex.quote(str(folder))
     if args.kind == "bruno":
         put(f"  cd {at} && npx @usebruno/cli run -r --env sandbox --delay 60")

@@ -22,7 +22,7 @@ _SENTENCES = ("kind", "subject", "summary", "remedy", "retry", "retry_after_s", 
 _NO_FIELDS = {*_SENTENCES, "assumptions", "quirk", "fault", "request_id", "now"}
 # Keys that the first lines of a refused call have already shown.
 _OF_A_REFUSAL = {"facts", "status", "code", "message", "rule", "section", "stage", "seq"}
-_OF_A_REFUSAL |= {"caller", "verdict"}
+_OF_A_REFUSAL |= {"caller", "verdict", "refusal"}
 
 
 def lines(explanation: dict[str, Any]) -> Iterator[str]:
