@@ -8,6 +8,7 @@ import gc
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -16,6 +17,7 @@ from hypothesis import HealthCheck, Phase, settings
 from sim import Simulation, load_scenario
 from sim.core.invariants import violations
 from sim.core.model.instrument import Instrument
+from sim.evidence.audit import Audit
 from tests import reading
 from tests.kit import Desk
 
@@ -107,3 +109,26 @@ def world(quickstart: Simulation) -> Iterator[Desk]:
 def instrument(world: Desk) -> Instrument:
     """An open instrument whose book is empty."""
     return world.quiet()
+
+
+@pytest.fixture(autouse=True)
+def the_law_agrees(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Hold every run of a test against the law.
+
+    A test that breaks the exchange on purpose is marked `unlawful`, with the reason.
+    """
+    if request.node.get_closest_marker("unlawful"):
+        yield
+        return
+    audits: list[Audit] = []
+    construct = Simulation.__init__
+
+    def followed(simulation: Simulation, *args: Any, **options: Any) -> None:
+        construct(simulation, *args, **options)
+        audits.append(Audit(simulation))
+
+    monkeypatch.setattr(Simulation, "__init__", followed)
+    yield
+    assert [str(found) for audit in audits for found in audit.take()] == []

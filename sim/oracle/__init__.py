@@ -33,5 +33,6 @@ on from there.
 | `settlement`, `clearing`, `transfers` | what happens to trades and money afterwards |
 | `access`, `tokens`, `limits`, `removals` | who may ask, how often, until when |
 | `verification`, `webhooks` | who becomes a participant, and what firms are told |
+| `streams` | what streams begin with, send, repeat, and end with |
 | `answers` | what reads answer: books, reports, portfolios, statistics, prices, catalogue |
 """

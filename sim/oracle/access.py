@@ -189,6 +189,14 @@ class AccessRules:
             sentence = f"{_address(observed)} is {pair[0]} and answered as {pair[1] or 'nothing'}"
             self._hearing.disagree("S7.1-4", *pair, sentence)
             return False
+        sockets = self._exchange.assumed("retail.sockets_per_key")
+        if (
+            sockets
+            and observed.rule == "R1"
+            and str(observed.input.get("path")).startswith("/v1/ws/")
+        ):
+            self._hearing.undecided("sockets of one key")
+            return False
         issuing = observed.operation.startswith(("TokenIssuerAPI.IssueToken", "ParticipantAPI."))
         if not issuing and (observed.rule in _REFUSALS or observed.status in (401, 405, 413)):
             reported = f"{observed.status} {observed.code} by {observed.rule}"
@@ -336,18 +344,20 @@ class AccessRules:
         """
         if call.token is None:
             return None
-        needed = call.operation["participant"]
+        needed, rule = call.operation["participant"], "S5.1-5"
         if call.operation["name"] == "UsersAPI.ListUsers" and needed == "optional":
-            needed = self._needed(needed, "users.require_participant")
+            needed, rule = self._needed(needed, "users.require_participant"), "S4.3-16"
         elif call.operation["name"] == "ReportAPI.GetTradeStats":
-            needed = self._needed(needed, "report.stats_requires_participant")
+            needed, rule = self._needed(needed, "report.stats_requires_participant"), "R11"
         header = call.observed.input.get("participant")
         if needed == "not_needed":
             return None
         own = call.token.participant
         if header is None:
-            return Refused("S5.1-5", 403, 7) if needed == "required" and not own else None
-        if self._users.get(header) != call.token.firm or (own and own != header):
+            return Refused(rule, 403, 7) if needed == "required" and not own else None
+        if own and own != header:
+            return Refused("E5", 403, 7)
+        if self._users.get(header) != call.token.firm:
             return Refused("S5.1-5", 403, 7)
         return None
 

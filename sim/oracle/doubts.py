@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 DOUBTS = {
-    "contents of frames": "The law judges the events of an input, not yet the frames that report"
-    " them; the witness does.",
+    "a period that changed while a stream was open": "Heartbeats, refreshes and ends that are on"
+    " their way may follow the former period or the new one.",
+    "frames that the law does not know": "Changes of funding transactions are on one stream only,"
+    " and in no journal; by an assumption a stream of changes begins with positions.",
+    "frames of a stream that takes none": "A client wrote on a stream of the server, which gRPC"
+    " does not allow.",
+    "the hidden book of a state that the schedule does not want": "Whether a book stays hidden when"
+    " an operator, maintenance or dates leave its segment, no rule says.",
+    "a resume token that the law has not met": "It was issued before the law began, or by a stream"
+    " that a fault had struck.",
     "a limit whose counting began anew": "A limit was replaced, or the law began in its middle.",
     "a filter that the law does not evaluate": "A search may compare columns that the law does not"
     " keep, and positions may be asked for as of an instant.",
@@ -14,6 +22,10 @@ DOUBTS = {
     "margin with collateral return": "The law does not pair related positions.",
     "orders that wait for the engine": "A read may come before the engine has taken an order.",
     "retail reads that lag": "With `retail.read_lag` a read shows an earlier state.",
+    "a transfer from before": "The law began while a bank was still deciding.",
+    "sockets of one key": "The law does not count open sockets where they have a limit.",
+    "a bound of totals": "What was traded or paid in a market since it began has a bound (T3).",
+    "an announced wipe": "Which executions an announced wipe removes is no rule.",
     "a cross that waits for the engine": "Both sides of a cross wait as one request.",
     "a sealed code": "A code from a text message is in no journal.",
     "a token that the journal does not name": "The answer that issued it was altered on its way.",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.matching import COLLECTING, conflict, opposite, reached, sweep, within
 from sim.oracle.money import shortage
-from sim.oracle.order_requests import QTY_MAX, OrderRefusal, OrderRequest, invalid, shape
+from sim.oracle.order_requests import OrderRefusal, OrderRequest, invalid, shape
 from sim.oracle.state import (
     BUY,
     CLOSED,
@@ -56,6 +56,13 @@ def entry_refusal(exchange: NaiveExchange, request: OrderRequest) -> OrderRefusa
     return next(_refusals(exchange, request), None)
 
 
+# What a limit order of a cross, which meets no book, cannot ask for (rule M44).
+_NOT_CROSSED = (
+    *("stop_price", "min_qty", "cash_qty", "post_only", "strict_limit", "best_limit"),
+    *("immediately_executable_limit", "ignore_price_checks"),
+)
+
+
 def reception_refusal(exchange: NaiveExchange, request: OrderRequest) -> OrderRefusal | None:
     """Return why a late engine's order is refused at once: the checks that need no engine (M36)."""
     refusals = (*_received(exchange, request), None)
@@ -78,8 +85,14 @@ def _cross_refusals(
     first, second = (request.order for request in requests)
     for request in requests:
         market = exchange.listed(request.order.symbol)
-        yield from shape(request.order, market.price_scale if market else 1)
+        for refusal in shape(request.order, market.price_scale if market else 1):
+            yield refusal._replace(others=("M44",))
+    firm = exchange.assumed("orders.cross_accounts") == "firm"
+    if firm and first.account == second.account:
+        yield invalid("M44")
     if first.side == second.side or (first.symbol, first.qty) != (second.symbol, second.qty):
+        yield invalid("M44")
+    if any(getattr(each, name) for each in (first, second) for name in _NOT_CROSSED):
         yield invalid("M44")
     if not first.type == second.type == LIMIT or first.sign * (first.price - second.price) < 0:
         yield invalid("M44")
@@ -301,8 +314,9 @@ def _cost(market: Market, order: NaiveOrder, price: int) -> int:
 def unfunded(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> Iterator[OrderRefusal]:
     """Yield that the account cannot pay for the order with its others (rules P3, P4)."""
     lacking = shortage(exchange, market, order)
-    if lacking or order.qty >= QTY_MAX:
-        yield OrderRefusal("P4")
+    if lacking:
+        calls = exchange.assumed("retail.funds_refusal") == "400" and order.channel == RETAIL
+        yield invalid("P4") if calls else OrderRefusal("P4")
 
 
 def meets(market: Market, order: NaiveOrder) -> Iterator[OrderRefusal]:

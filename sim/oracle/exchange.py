@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from sim.kernel.instants import Instant
@@ -38,6 +38,9 @@ class NaiveExchange:
         self.beginning = beginning
         self.now: Instant = beginning.now
         self.markets: dict[str, Market] = {}
+        self.fresh: set[str] = set()  # symbols that this input asks for first, as they are after it
+        self.awake: set[str] = set()  # symbols whose changes are told; others only have dates
+        self.dated_state: Callable[[Market], int] | None = None  # of one that is not awake
         self.orders: dict[str, NaiveOrder] = {}
         self.received: dict[str, NaiveOrder] = {}  # orders that the engine has not taken (M36)
         self.accounts = {
@@ -79,6 +82,10 @@ class NaiveExchange:
                 listed=terms["created"],
             )
             self.markets[symbol] = market
+            self.fresh.add(symbol)
+        if symbol not in self.awake and self.dated_state and market.dated != self.now:
+            market.dated = self.now
+            market.state = self.dated_state(market)
         return market
 
     def listed(self, symbol: str) -> Market | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from sim.oracle import access, lifecycle, matching, orders, settlement, verification
 from sim.oracle.answers import reads
+from sim.oracle.answers.history import NaiveHistory
 from sim.oracle.exchange import Expected, NaiveExchange
 from sim.oracle.hearing import Hearing
 from sim.oracle.state import (
@@ -24,6 +25,7 @@ from sim.oracle.state import (
     Document,
     order_from,
 )
+from sim.oracle.streams.rules import StreamRules
 from sim.oracle.verdict import AuditVerdict, Disagreement
 from sim.read.observed import Beginning, ObservedInput
 
@@ -40,12 +42,15 @@ class Law:
         self._orders = orders.OrderRules(hearing)
         self._lifecycle = lifecycle.LifecycleRules(hearing)
         self._settlement = settlement.SettlementRules(hearing, self._lifecycle.maintenance)
+        self._history = NaiveHistory(self.exchange)
+        self._streams = StreamRules(hearing, self._history)
         self._parts = (
             access.AccessRules(hearing),
             self._orders,
             self._lifecycle,
             self._settlement,
-            reads.ReadRules(hearing),
+            reads.ReadRules(hearing, self._history),
+            self._streams,
             verification.VerificationRules(hearing),
         )
 
@@ -54,15 +59,19 @@ class Law:
         before = len(self.verdict.disagreements)
         hearing, exchange = self._hearing, self.exchange
         hearing.begin(observed)
+        self._streams.before_input(observed)
         events = observed.events
         for index, event in enumerate(events):
             hearing.event, hearing.later = event, events[index + 1 :]
             exchange.now = _instant(event) or exchange.now
             self._event(event)
+            self._history.take(event)
+            self._streams.happened(event)
         exchange.now = observed.now
         self._missing()
         for part in self._parts:
             part.after_input(observed)
+        self.exchange.fresh.clear()
         hearing.close()
         return self.verdict.disagreements[before:]
 
@@ -90,7 +99,8 @@ class Law:
             if observed != value:
                 sentence = f"{expected.kind} {expected.subject}: {name} is {observed}, not {value}"
                 pair = f"{name} {value}", f"{name} {observed}"
-                self._hearing.disagree(expected.rule, *pair, sentence)
+                rule = "P11" if name == "commission" else expected.rule
+                self._hearing.disagree(rule, *pair, sentence)
                 return
 
     def _missing(self) -> None:

@@ -21,6 +21,7 @@ from sim.oracle.state import (
     CLOSED,
     DAY,
     EXPIRED,
+    GTT,
     HALTED,
     NEW,
     OPEN,
@@ -96,21 +97,24 @@ class LifecycleRules:
         self._due: list[tuple[Instant, str]] = []
         self._good_till: list[tuple[Instant, str]] = []
         self._opened: dict[str, tuple[Instant, int]] = {}  # when, and by which input
-        self._awake: set[str] = set()  # symbols whose changes are told; others only have dates
+        self._operated = 0  # when an operator last acted
         self._changed: dict[str, int] = {}  # state before the input, of what changed in it
         self._roll = next_trade_day_roll(exchange.now)
         for symbol in exchange.beginning.instruments:
             market = exchange.market(symbol)
             self._opened[symbol] = market.listed, -1
-            if market.state not in OVER and 0 < market.terms["expiration"] <= exchange.now:
+            since = self.maintenance.held_since(exchange.now)
+            passed = 0 < market.terms["expiration"] <= since - (since != exchange.now)
+            if market.state not in OVER and passed:
                 market.terms = market.terms | {"expiration": 0}  # its opening state outlives it
             self._wake(market, exchange.now - 1)
         for order in exchange.open_orders():
             self._watch(order)
+        exchange.dated_state = lambda market: self.owed(market, exchange.now)[0]
 
     def _wake(self, market: Market, after: Instant) -> None:
         """From now on the run tells whatever happens to an instrument."""
-        self._awake.add(market.symbol)
+        self._hearing.exchange.awake.add(market.symbol)
         self._schedule(market, after)
 
     def _schedule(self, market: Market, after: Instant) -> None:
@@ -119,7 +123,7 @@ class LifecycleRules:
             heappush(self._due, (market.due, market.symbol))
 
     def _watch(self, order: NaiveOrder) -> None:
-        if order.good_till is not None:
+        if order.good_till is not None and order.tif == GTT:
             heappush(self._good_till, (order.good_till, order.id))
 
     # ---- which state is right
@@ -131,7 +135,8 @@ class LifecycleRules:
         open is suspended (rule W2).
         """
         since = self.maintenance.held_since(at)
-        state, rule = demanded(market, at if since == at else max(since - 1, market.listed))
+        moment = at if since == at else min(at, max(since - 1, market.listed))
+        state, rule = demanded(market, moment)
         if state == OPEN and self.maintenance.suspends(at) and not self._is_spared(market, at):
             return SUSPENDED, "W2"
         return state, rule
@@ -149,7 +154,7 @@ class LifecycleRules:
         symbol, was, state = event["symbol"], event["was"], event["state"]
         exchange = self._hearing.exchange
         market = exchange.market(symbol)
-        if symbol not in self._awake:
+        if symbol not in exchange.awake:
             market.state = was
             self._wake(market, exchange.now)
         if market.state != was:
@@ -220,8 +225,8 @@ class LifecycleRules:
         final = is_final(market) and self._hearing.exchange.assumed("settlement.auto_expire")
         if state == EXPIRED and market.state == CLOSED and final:
             return
-        opens = rule == "W2" and (again or self.maintenance.turned(now)[0] == now)
-        if state != right and not (opens and state == OPEN):  # which is suspended next
+        opens = rule == "W2" and state == OPEN and self._is_suspended_next(market.symbol, now)
+        if state != right and not opens:
             self._disagree(rule, market, right, state)
         elif not self._first_in_time(market):
             sentence = f"{market.symbol} becomes {STATES[state]} later than it had to"
@@ -232,9 +237,19 @@ class LifecycleRules:
         market.pinned, market.listed = None, self._hearing.exchange.now
         self._opened[market.symbol] = 0, -1
 
+    def _is_suspended_next(self, symbol: str, now: Instant) -> bool:
+        """Return whether a market is suspended at the instant at which it opens (rule W3)."""
+        return any(
+            each["event"] == "StateChanged"
+            and (each["symbol"], each["state"], each["at"]) == (symbol, SUSPENDED, now)
+            for each in self._hearing.later
+        )
+
     def _first_in_time(self, market: Market) -> bool:
         """Return whether a market was right until now, or an operator has a hand in it."""
         if market.symbol in self._changed or self._hearing.observed.input["type"] == "control":
+            return True
+        if self._operated == self._hearing.exchange.now:
             return True
         before = self._hearing.exchange.now - 1
         return self.owed(market, before)[0] == market.state
@@ -323,6 +338,8 @@ class LifecycleRules:
         self._overdue_orders(observed.now)
         self._overdue_states(observed.now, turned=turned)
         self._changed.clear()
+        if observed.input["type"] == "control":
+            self._operated = observed.now
 
     def _collect(self, observed: ObservedInput) -> None:
         """Take over orders that end by a time, and instruments that somebody touched."""
@@ -330,7 +347,7 @@ class LifecycleRules:
         for event in observed.events:
             if event["event"] == "Executed" and event["execution"]["type"] in (NEW, REPLACED):
                 row = event["execution"]["order"]
-                if row["symbol"] not in self._awake:
+                if row["symbol"] not in exchange.awake:
                     self._wake(exchange.market(row["symbol"]), observed.now)
                 order = exchange.orders.get(row["id"])
                 if order is not None and order.leaves_qty:
@@ -386,7 +403,7 @@ class LifecycleRules:
         `turned` is whether maintenance suspended or released all of them.
         """
         exchange = self._hearing.exchange
-        checked = set(self._awake if turned else self._changed)
+        checked = set(exchange.awake if turned else self._changed)
         while self._due and self._due[0][0] < now:
             due, symbol = heappop(self._due)
             market = exchange.market(symbol)

@@ -202,9 +202,9 @@ def _calls(row: Document) -> dict[int, int]:
 def go_duration(wait: int) -> str:
     """Return a duration as the exchange's texts have it: 4.2s, 1m30s, 850ms (rule R5).
 
-    From a tenth of a second on it is rounded up to tenths, so that it stays true.
+    It is rounded up to tenths, so that it stays true.
     """
-    wait = -(-wait // _TENTH) * _TENTH if wait > _TENTH else wait
+    wait = -(-wait // _TENTH) * _TENTH
     for unit, name in ((1_000, "ns"), (1_000_000, "µs"), (NS_PER_S, "ms")):
         if wait < unit:
             return f"{_decimal(Fraction(wait * 1_000, unit))}{name}"

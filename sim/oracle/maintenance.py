@@ -30,6 +30,8 @@ class MaintenanceRules:
         self._noted = -1
         self._checked = beginning.now
         self.active = self.covers(beginning.now)
+        if self.suspends(beginning.now):
+            self._turns.append((beginning.now, -1))
 
     # ---- windows
 
@@ -38,7 +40,7 @@ class MaintenanceRules:
         exchange = self._hearing.exchange
         now = exchange.now
         lead = exchange.assumed("maintenance.cancel_lead")
-        regular = list(weekly(now, exchange.assumed("maintenance.windows"), lead))
+        regular = weekly(now, exchange.assumed("maintenance.windows"), lead)
         kept = [each for each in self._under_way if now < each.ends]
         begun = {each.begins for each in kept}
         fresh = [each for each in regular if each.begins not in begun]

@@ -103,6 +103,10 @@ def execute(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> list[
         prices.append(other.price)
     if order.leaves_qty and order.tif in (IOC, FOK):
         end(exchange, order, ORDER_EXPIRED, "M16")
+    elif order.strict_limit and exchange.assumed("strict_limit.mode") == "expire":
+        best = [order.sign * (order.price - each.price) for each in opposite(market, order)[:1]]
+        if order.leaves_qty and best > [0]:
+            end(exchange, order, ORDER_EXPIRED, "M22")
     return prices
 
 
@@ -240,6 +244,8 @@ def auction_price(exchange: NaiveExchange, market: Market) -> int | None:
         return max(best)
     if surplus == {-1}:
         return min(best)
+    if (choice := exchange.assumed("auction.tiebreak")) != "reference":
+        return max(best) if choice == "highest" else min(best)
     reference = (
         2 * market.reference if market.reference is not None else (candidates[0] + candidates[-1])
     )

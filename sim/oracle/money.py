@@ -39,24 +39,23 @@ def side_cost(
     market: Market,
     orders: list[NaiveOrder],
     entering: NaiveOrder | None = None,
-) -> int:
-    """Return what orders of one side reserve (rules P3, P4).
+) -> tuple[int, int]:
+    """Return what orders of one side reserve, and the taker fee of the one that enters (P3, P4).
 
-    What closes a position costs nothing; the best prices close first. An order that enters pays
-    its taker fee too.
+    What closes a position costs nothing; the best prices close first.
     """
     held = account.positions.get(market.symbol)
     net = held.net if held else 0
-    total = 0
+    total = fee = 0
     orders = sorted(orders, key=lambda order: (-order.sign * order.price, order.queue))
     for order in orders:
         closing = min(order.leaves_qty, max(0, -order.sign * net))
         net += order.sign * closing
         opening = order.leaves_qty - closing
         total += opening * _collateral(market, order) * unit(market)
-        if order is entering:
-            total += entry_fee(exchange, market, order, opening)
-    return total
+        if order is entering and not order.post_only:
+            fee = entry_fee(exchange, market, order, opening)
+    return total, fee
 
 
 def _collateral(market: Market, order: NaiveOrder) -> int:
@@ -84,7 +83,7 @@ def entry_fee(exchange: NaiveExchange, market: Market, order: NaiveOrder, qty: i
 def reserve(exchange: NaiveExchange, account: NaiveAccount, market: Market) -> int:
     """Return what the open orders of an instrument reserve: the worse of its sides (rule P3)."""
     return max(
-        side_cost(exchange, account, market, _orders(market, account.name, side))
+        side_cost(exchange, account, market, _orders(market, account.name, side))[0]
         for side in (BUY, SELL)
     )
 
@@ -101,7 +100,9 @@ def shortage(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> tupl
     """
     account = exchange.account(order.account)
     orders = [each for each in _orders(market, order.account, order.side) if each.id != order.id]
-    required = side_cost(exchange, account, market, [*orders, order], order)
+    cost, fee = side_cost(exchange, account, market, [*orders, order], order)
+    others = _orders(market, order.account, BUY + SELL - order.side)
+    required = max(cost, side_cost(exchange, account, market, others)[0]) + fee
     available = buying_power(exchange, account)
     return (available, required) if required > available else None
 
@@ -124,7 +125,7 @@ def release_unfunded(exchange: NaiveExchange) -> None:
             for side in (BUY, SELL):
                 orders = _orders(market, name, side)
                 orders.sort(key=lambda order: order.queue, reverse=newest_first)
-                while orders and side_cost(exchange, account, market, orders) > power:
+                while orders and side_cost(exchange, account, market, orders)[0] > power:
                     order = orders.pop(0)
                     exchange.remove(order)
                     order.state = CANCELED

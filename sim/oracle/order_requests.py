@@ -13,7 +13,7 @@ from math import ceil, floor
 from re import fullmatch
 from typing import NamedTuple
 
-from sim.kernel.instants import Instant
+from sim.kernel.instants import Instant, parse_instant
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.state import (
     BUY,
@@ -27,6 +27,7 @@ from sim.oracle.state import (
     MARKET_TO_LIMIT,
     RETAIL,
     SELL,
+    STOP_LIMIT,
     Document,
     Market,
     NaiveOrder,
@@ -34,6 +35,7 @@ from sim.oracle.state import (
 
 QTY_MAX = 10**12  # the most units of a quantity that the exchange counts (rule T3)
 DOLLARS_MAX = 10**7  # the most of a price or an amount in a retail request
+_PAIRS = parse_instant("2026-04-09T04:00:00Z")  # when outcomes with actions began (§9)
 RETAIL_TIFS = (DAY, GTC, GTT, IOC, FOK)
 # Side of the YES instrument by intent, and intent by outcome and action.
 INTENT_SIDES = (BUY, SELL, SELL, BUY)
@@ -121,12 +123,14 @@ _EXTRA = ("client_account_id", "client_participant_id", "order_capacity", "manua
 
 
 def exchange_request(message: Document, participant: str, account: str) -> OrderRequest:
-    """Return what a message InsertOrderRequest asks for (rule M14: no time in force is DAY)."""
+    """Return what a message InsertOrderRequest asks for. Without a time in force it is
+    DAY (rule M14); an own order is reason to reject it if it names a prevention id (rule M27)."""
     terms = {name: message[name] for name in _SAME if name in message}
     terms |= {name: message[key] for key, name in _NAMES.items() if key in message}
     order = NaiveOrder(id="", participant=participant, channel=EXCHANGE, **terms)
     order.account = order.account or account
     order.tif = order.tif or DAY
+    order.smp = order.smp or int(bool(order.smp_id))
     order.leaves_qty = order.qty
     message = {**message, "manual_indicator": message.get("manual_order_indicator", 0)}
     return OrderRequest(order, extra={name: message.get(name) or 0 for name in _EXTRA})
@@ -147,7 +151,8 @@ def vendor_problem(message: Document) -> OrderRefusal | None:
     identifier = fullmatch(r"[!-~]{1,64}", order.get("clord_id", ""))
     if populated - quantities != set(_VENDOR_NEEDS) or len(quantities) != 1 or not terms:
         return OrderRefusal("M25", "invalid", others=("M2", "P25"))
-    if not identifier or not message["idempotency_key"] or not fee or order["price"] < 0:
+    key = 1 <= len(message["idempotency_key"]) <= 128
+    if not identifier or not key or not fee or order["price"] < 0:
         return OrderRefusal("M25", "invalid", others=("M2", "P25"))
     return None
 
@@ -157,6 +162,8 @@ def shape(order: NaiveOrder, price_scale: int) -> Iterator[OrderRefusal]:
     for name in ("side", "type", "symbol", "account"):
         if not getattr(order, name):
             yield invalid("M2")
+    if not (order.side in (BUY, SELL) and order.type <= STOP_LIMIT and 0 <= order.tif <= FOK):
+        yield invalid("M2")
     if min(order.qty, order.price, order.stop_price, order.min_qty, order.cash_qty) < 0:
         yield invalid("M2")
     if max(order.qty, order.min_qty) > QTY_MAX:
@@ -178,6 +185,8 @@ def retail_request(
     order = _retail_order(message, caller)
     order.type = MARKET_TO_LIMIT if market_type else LIMIT
     request = OrderRequest(order, synchronous=message.get("synchronous_execution", False))
+    if exchange.now < _PAIRS:
+        message = {**message, "outcome_side": 0, "action": 0}
     request.problem = next(_retail_problems(message, market, exchange.now), None)
     if market is None or request.problem:
         return request
@@ -347,7 +356,7 @@ def cut(units: Fraction, step: int) -> int:
 
 
 def _dollars(amount: Document) -> Fraction:
-    return Fraction(amount["value"])
+    return Fraction(amount["value"] or 0)
 
 
 def _decimal(number: float) -> Fraction:

@@ -115,6 +115,8 @@ class OrderRules:
     def crossed(self, order: NaiveOrder) -> None:
         """Judge a side of a cross, which trades with the other one without the book (rule M44)."""
         self._exchange.orders[order.id] = order
+        self._exchange.received.pop(order.id, None)
+        self._queue.take(order.id, OrderRequest)  # both sides wait as one request
         self._sides.append(order)
         requests = self._calls.requests(self._hearing.observed)
         self._calls.entered.append(order.id)
@@ -133,6 +135,11 @@ class OrderRules:
 
     def rejected(self, order: NaiveOrder, event: Document) -> None:
         """Judge an order that was rejected by a report."""
+        if order.cross_id and not self._calls.requests(self._hearing.observed):
+            self._exchange.received.pop(order.id, None)
+            self._queue.take(order.id, OrderRequest)
+            self._hearing.undecided("a cross that waits for the engine")
+            return
         request, late = self._next(order)
         execution = event["execution"]
         refusal = LATE if late else entry_refusal(self._exchange, request)
@@ -154,7 +161,9 @@ class OrderRules:
         self, refusal: OrderRefusal | None, rule: str, reason: int | None, text: str, subject: str
     ) -> None:
         """Compare why something was refused with why it had to be (rules M2, M7)."""
-        if refusal is None:
+        if refusal is None and rule == "T3":
+            self._hearing.undecided("a bound of totals")
+        elif refusal is None:
             sentence = f"{subject} was refused by {rule}: {text}"
             self._hearing.disagree(rule, "accepted", f"refused by {rule}", sentence)
         elif rule != refusal.rule and rule not in refusal.others:
@@ -292,8 +301,10 @@ class OrderRules:
             return cross_refusal(self._exchange, requests, (observed.message or {})["cross_type"])
         late = self._queue.busy(self._calls.caller(observed).participant)
         late = late and observed.operation not in PREVIEWS
-        judge = reception_refusal if late else entry_refusal
-        refusals = [judge(self._exchange, request) for request in requests]
+        # a list enters as a whole: what needs no engine is checked of all its orders first
+        refusals = [reception_refusal(self._exchange, request) for request in requests]
+        if not late:
+            refusals += [entry_refusal(self._exchange, request) for request in requests]
         refusals += [change_refusal(self._exchange, each) for each in self._calls.changes(observed)]
         return next(filter(None, refusals), None)
 

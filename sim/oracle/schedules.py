@@ -96,13 +96,19 @@ _HOURS = (
 _DOCS = (parse_instant("2026-09-24T04:00:00Z"), 3, 6, 2)
 
 
-def weekly(at: Instant, hours: str, lead: Span) -> Iterator[MaintenanceHours]:
-    """Yield the weekly windows around an instant (rule W1). `hours` is `maintenance.windows`."""
-    today = eastern_date(at)
+def weekly(at: Instant, hours: str, lead: Span) -> tuple[MaintenanceHours, ...]:
+    """Return the weekly windows around an instant (rule W1). `hours` is `maintenance.windows`."""
+    return _around(eastern_date(at), hours, lead)
+
+
+@lru_cache
+def _around(today: date, hours: str, lead: Span) -> tuple[MaintenanceHours, ...]:
+    windows = []
     for offset in WEEK:
         day = today + timedelta(days=offset)
         table = (*_HOURS, _DOCS) if hours == "docs" else _HOURS
         _, weekday, hour, length = max(row for row in table if row[0] <= eastern(day))
         if day.weekday() == weekday:
             begins = eastern(day, hour)
-            yield MaintenanceHours(begins, begins + length * HOUR, lead)
+            windows.append(MaintenanceHours(begins, begins + length * HOUR, lead))
+    return tuple(windows)

@@ -40,6 +40,10 @@ class SettlementRules:
         market = self._hearing.exchange.market(event["symbol"])
         price, preliminary = event["price"], event["preliminary"]
         self._settled.add(market.symbol)
+        record = market.settlement
+        fresh = market.symbol in self._hearing.exchange.fresh
+        if fresh and record and record["set_at"] == event["at"]:
+            market.settlement = None
         if not 0 <= price <= market.price_scale:
             self._disagree("L26", market, "a price from 0 to 1", str(price))
         if market.state not in SETTLING and not self._terminates(market.symbol):
@@ -246,7 +250,9 @@ class SettlementRules:
             return
         market, price = exchange.market(symbol), wish.get("price")
         possible = _is_price(price) and not (wish.get("preliminary") and is_final(market))
-        if "message" not in observed.out or possible:
+        if observed.rule == "T3":
+            self._hearing.undecided("a bound of totals")
+        elif "message" not in observed.out or possible:
             self._disagree("T1", market, f"settled at {price}", "nothing")
 
     def _overdue(self, now: Instant) -> None:
@@ -255,6 +261,8 @@ class SettlementRules:
             due, symbol = heappop(self._due)
             market = self._hearing.exchange.market(symbol)
             if is_final(market) or (market.closed or 0) > due or market.state not in SETTLING:
+                continue
+            if market.settlement and market.settlement["set_at"] >= due:
                 continue
             if self._maintenance.covers(now):
                 heappush(self._due, (now, symbol))

@@ -148,6 +148,7 @@ class Market:
     closes: Instant = 0
     closed: Instant | None = None
     due: Instant | None = None
+    dated: Instant = 0  # when its state was last worked out, if the run does not tell it
     listed: Instant = 0
 
     @property

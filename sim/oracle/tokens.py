@@ -71,7 +71,6 @@ class Issuer:
             sentence = f"a good assertion of {credential['key']} is refused: {observed.answer}"
             self._hearing.disagree("E3", "a token", str(observed.status), sentence)
             return
-        self._used.add(credential["nonce"])
         self._grant(observed, firm["name"], tuple(firm["scopes"]), LIFE, firm["client_id"])
         reported = observed.answer.get("expires_in")
         if (reported, observed.answer.get("token_type")) != (180, "Bearer"):
@@ -81,7 +80,10 @@ class Issuer:
     def _firm(
         self, credential: Document, request: Document
     ) -> tuple[Document, tuple[tuple[str, ...], tuple[int, ...]] | None]:
-        """Return the firm that gets a token; or else the OAuth errors and statuses that answer."""
+        """Return the firm that gets a token; or else the OAuth errors and statuses that answer.
+
+        A good assertion is used up by the call, whatever else is wrong with it.
+        """
         problem = credential.get("problem", "")
         client = credential.get("key", "")
         firms = {row["client_id"]: row for row in self._exchange.beginning.firms}
@@ -97,10 +99,11 @@ class Issuer:
             return firm, ((*refused, "invalid_client"), (400, 401))
         if problem or not firm or firm.get("environment") != self._environment:
             return firm, (("invalid_client", "invalid_client_assertion"), (400, 401))
-        if credential.get("claims", {}).get("audience") != "known":
-            return firm, (("access_denied", "invalid_target"), (403,))
         if credential.get("nonce") in self._used:
             return firm, (("invalid_client_assertion",), (400,))
+        self._used.add(credential["nonce"])  # by an assertion that is good, whatever follows
+        if credential.get("claims", {}).get("audience") != "known":
+            return firm, (("access_denied", "invalid_target"), (403,))
         return firm, None
 
     def participant_token(

@@ -52,7 +52,14 @@ class TransferRules:
                 (self._due if due in self._due else self._under_way).remove(due)
                 return
         action = self._hearing.observed.input.get("action")
-        if event["type"] == ADJUSTMENT and self._hearing.observed.input["type"] == "advance":
+        exchange = self._hearing.exchange
+        longest = max(STEPS.values()) * exchange.assumed("funding.step")
+        if event["at"] <= exchange.beginning.now + longest and event["type"] in (
+            DEPOSIT,
+            REJECTION,
+        ):
+            self._hearing.undecided("a transfer from before")
+        elif event["type"] == ADJUSTMENT and self._hearing.observed.input["type"] == "advance":
             self._hearing.undecided("rewards by score and volume")
         elif action == "funding.decide":
             self._hearing.undecided("a bank's decision")
@@ -123,8 +130,11 @@ class TransferRules:
         return buying_power(exchange, account) - held
 
     def _holder(self, name: str) -> NaiveAccount | None:
-        """Return the account of a name, or of the last part of it."""
-        accounts = self._hearing.exchange.accounts
+        """Return the account of a name or of its last part, or of a participant."""
+        accounts, beginning = self._hearing.exchange.accounts, self._hearing.exchange.beginning
+        for user in (user for firm in beginning.firms for user in firm["users"]):
+            if name in (user["name"], user["name"].rpartition("/")[2]):
+                return accounts.get(user["account"])
         full = (each for each in accounts.values() if each.name.endswith(f"/accounts/{name}"))
         return accounts.get(name) or next(full, None)
 

@@ -92,7 +92,7 @@ class VerificationRules:
             event["event"] == "FaultStruck" and not event.get("subject")
             for event in observed.events
         )
-        refused = observed.status in (401, 403, 429, 500, 502, 503, 504)
+        refused = observed.status in (401, 403, 413, 429, 500, 502, 503, 504)
         called = observed.operation.startswith("KYCAPI.")
         name = observed.operation.partition(".")[2] if called and not refused else ""
         caller = observed.out.get("caller", "")

@@ -213,6 +213,10 @@ class WebhookRules:
             self._doubtful.add(event["subject"])
             if firm is not None:
                 firm.notices.clear()
+        elif event["subject"] not in self._notices:  # the first attempt, before anything is sent
+            first = self._new_notice(self._hearing.observed, event["subject"])
+            if first is not None:
+                first.due = event["at"], 1 << 62
 
     # ---- the breaker
 
@@ -251,7 +255,8 @@ class WebhookRules:
         notice = self._notices.get(post["event_id"])
         if test is not None:
             registration: tuple[Any, ...] | None = test[1:]
-            expected: Document = {"event_id": post["event_id"], "type": "webhook.test"}
+            key = "event_type" if self._exchange.assumed("webhook.shape") == "docs" else "type"
+            expected: Document = {"event_id": post["event_id"], key: "webhook.test"}
         elif notice is not None and notice.decision:
             registration = self._firm(notice.firm).registration
             expected = self._payload(post["event_id"], notice.decision)

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from msgspec import Struct, json, to_builtins
 
 from sim.api.codecs.codecs import BadInput, dialect_at, json_decoder, json_encoder, protobuf_decoder
-from sim.api.pipeline.inputs import Close, Input, Outcome, Post, Reply, RestCall
+from sim.api.pipeline.inputs import Close, Input, Outcome, Post, Reply, RestCall, Send
 from sim.contract.contract import Contract
 from sim.contract.messages import Message
 from sim.kernel.instants import Instant
@@ -33,6 +33,7 @@ class Beginning(Struct, frozen=True):
     |---|---|
     | now | the first instant |
     | instruments | terms by symbol, with the `Standing` of each |
+    | listed | every symbol in order of listing, as it is at the moment of the question |
     | accounts | name, kind, balance, collateral_return |
     | positions, orders, trades | rows as in the journal; open orders in order of priority |
     | firms, api_keys | who may call, with users, scopes and limits |
@@ -48,6 +49,7 @@ class Beginning(Struct, frozen=True):
 
     now: Instant
     instruments: Mapping[str, Document]
+    listed: Callable[[], list[str]]
     accounts: list[Document]
     positions: list[Document]
     orders: list[Document]
@@ -178,6 +180,23 @@ class ObservedInput:
         """The number of the stream that the input opened; 0 if it opened none."""
         return self._outcome.stream
 
+    def frames(self, operations: Mapping[int, str]) -> Iterator[tuple[int, Document]]:
+        """Yield the frames that were sent, with the numbers of their streams.
+
+        `operations` has the operation of each open stream.
+        """
+        for effect in self._outcome.effects:
+            if isinstance(effect, Send) and effect.stream in operations:
+                operation = self._engine.contract.by_name(operations[effect.stream])
+                kind, content = operation.response, operation.content
+                yield effect.stream, _document(self._engine, kind, content, effect.frame)
+
+    def frame_in(self, operation: str) -> Document:
+        """Return the frame that a client sent on a stream of an operation."""
+        called = self._engine.contract.by_name(operation)
+        message = getattr(self._input, "message", b"")
+        return _document(self._engine, called.request, called.content, message)
+
     @property
     def posts(self) -> list[Document]:
         """Every attempt to deliver a webhook."""
@@ -266,6 +285,7 @@ def beginning_of(simulation: Simulation) -> Beginning:
     return Beginning(
         now=ctx.now,
         instruments=InstrumentDocuments(simulation),
+        listed=lambda: list(trading.instruments.symbols()),
         accounts=[to_builtins(account) for account in trading.ledger],
         positions=[to_builtins(position) for position in trading.positions.all()],
         orders=[to_builtins(order) for order in trading.orders.open()],

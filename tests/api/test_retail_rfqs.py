@@ -14,7 +14,7 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import to_datetime
 from sim.run.client.client import Response, Stream
-from tests.kit import Desk, begin, retail_order
+from tests.kit import Desk, begin, retail_order, unlimited
 
 ASKS, QUOTES, OTHER = 0, 1, 2
 CONFLICT = 409
@@ -725,7 +725,7 @@ def test_trades_are_paged_newest_first(world: Desk) -> None:
 
 @pytest.mark.observed("rfqs.lists")
 def test_lists_are_filtered_and_paged(world: Desk) -> None:
-    world.core.rate_limits.replace("retail", "off")
+    unlimited(world.simulation)
     created = []
     for number in range(5):
         symbol, rfq, quote_id = under_way(world)

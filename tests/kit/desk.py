@@ -71,9 +71,16 @@ def begin(
     )
     desk = Desk(simulation)
     if not limits:
-        for name in LIMITS:
-            desk.core.rate_limits.replace(name, "off")
+        unlimited(simulation)
     return desk
+
+
+def unlimited(simulation: Simulation) -> None:
+    """Let no rate limit hold from now on; whoever follows the run begins again with that."""
+    for name in LIMITS:
+        simulation.exchange.rate_limits.replace(name, "off")
+    for observer in simulation.engine.observers:
+        observer.after_jump()
 
 
 @contextmanager

@@ -38,13 +38,13 @@ def troubles(bug: str, kind: str, root: int) -> set[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("bug", "kind", "root", "finding"),
     [
-        ("average_price_of_last", "sweep", 0, ("law", "average price")),
-        ("fee_rounded_down", "sweep", 0, ("law", "fee")),
-        ("duplicate_order_id", "same name", 0, ("law", "client order id")),
-        ("lost_cancel", "same name", 0, ("law", "cancel")),
-        ("session_revoked_late", "outlive", 0, ("law", "ended token")),
-        ("stale_balance", "account", 0, ("law", "retail balance")),
-        ("limit_counts_refused", "flood", TIGHT, ("law", "refused call")),
+        ("average_price_of_last", "sweep", 0, ("law", "M1")),
+        ("fee_rounded_down", "sweep", 0, ("law", "P11")),
+        ("duplicate_order_id", "same name", 0, ("law", "M6")),
+        ("lost_cancel", "same name", 0, ("law", "M7")),
+        ("session_revoked_late", "outlive", 0, ("law", "S5.1-4")),
+        ("stale_balance", "account", 0, ("law", "P2")),
+        ("limit_counts_refused", "flood", TIGHT, ("law", "R4")),
         ("cursor_skips_a_row", "pages", 0, ("agreement", "RefDataAPI.ListInstruments pages")),
         ("resume_off_by_one", "resume", 0, ("contradiction", "resumed")),
     ],
@@ -53,7 +53,7 @@ def test_a_second_opinion_sees_its_bug(
     bug: str, kind: str, root: int, finding: tuple[str, str]
 ) -> None:
     other = finding[0], finding[1].replace("List", "Search")
-    assert troubles(bug, kind, root) in ({finding}, {other})
+    assert troubles(bug, kind, root) & {finding, other}
     assert not troubles("", kind, root)
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from sim.run.client.client import Stream
 from tests.journeys import operate
+from tests.kit import unlimited
 from tests.surfaces.test_money_against_naive import (
     MAKER,
     MARKETS,
@@ -97,8 +98,7 @@ class RetailBoth(Both):
             if key.account.startswith("firms/naive/")
         }
         self.retail = {user: self.world.retail(keys[user]) for user in USERS}
-        for name in ("retail", "public"):
-            self.world.simulation.exchange.rate_limits.replace(name, "off")
+        unlimited(self.world.simulation)
         self.sockets = {user: self.world.web_socket(keys[user], "/v1/ws/private") for user in USERS}
         for socket in self.sockets.values():
             subscribe(socket)

@@ -325,10 +325,10 @@ def insert_order_cross(
     """
     if len(request.requests) != 2:
         raise InvalidRequest(
-            f"requests: a cross has two sides, not {len(request.requests)}", rule="cross"
+            f"requests: a cross has two sides, not {len(request.requests)}", rule="M44"
         )
     if request.cross_type != wire.CrossType.CROSS_TYPE_ALL_OR_NONE:
-        raise InvalidRequest("cross_type must be CROSS_TYPE_ALL_OR_NONE", rule="cross")
+        raise InvalidRequest("cross_type must be CROSS_TYPE_ALL_OR_NONE", rule="M44")
     priority = member(Side, request.cross_prioritized_side, "cross_prioritized_side")
     first, second = (
         _command(exchange, caller, index, side) for index, side in enumerate(request.requests)
@@ -336,7 +336,7 @@ def insert_order_cross(
     if first.account == second.account and exchange.ctx.assumptions.text(CROSS_ACCOUNTS) == "firm":
         raise InvalidRequest(
             "requests: the two sides of a cross must be for different accounts",
-            rule="cross",
+            rule="M44",
             remedy="name an account in each request",
         )
     orders = exchange.trading.order_service.cross(

@@ -75,28 +75,26 @@ class NaiveHistory:
             self._traded({"state": 1, **row})
             self.sessions[row["symbol"]].complete = False
 
-    def take(self, events: list[Document]) -> None:
-        """Remember what happened in an input."""
-        for event in events:
-            if event["event"] == "Executed":
+    def take(self, event: Document) -> None:
+        """Remember an event."""
+        match event["event"]:
+            case "Executed":
                 execution = event["execution"]
                 self.orders[execution["order"]["id"]] = execution["order"]
                 self.executions[execution["id"]] = execution
                 if trade_id := execution.get("trade_id"):
                     fills = self._fills.setdefault(trade_id, [])
                     fills.insert(0 if execution.get("aggressor") else 1, execution)
-        for event in events:
-            match event["event"]:
-                case "Traded":
-                    self._traded(event)
-                case "StateChanged":
-                    self._state_changed(event)
-                case "PositionChanged" | "CashMoved":
-                    self._rows.setdefault((event["event"], event["account"]), []).append(event)
-                case "Settled":
-                    self.settled[event["symbol"]] = event
-                case "KycDecided" if event["participant"]:
-                    self.members[event["participant"]] = event["account"]
+            case "Traded":
+                self._traded(event)
+            case "StateChanged":
+                self._state_changed(event)
+            case "PositionChanged" | "CashMoved":
+                self._rows.setdefault((event["event"], event["account"]), []).append(event)
+            case "Settled":
+                self.settled[event["symbol"]] = event
+            case "KycDecided" if event["participant"]:
+                self.members[event["participant"]] = event["account"]
 
     def _traded(self, event: Document) -> None:
         trade = self.trades.get(event["id"])

@@ -33,8 +33,8 @@ Reason = tuple[int, str, str]
 class ReadRules:
     """The part of the law about it."""
 
-    def __init__(self, hearing: Hearing) -> None:
-        self._hearing, self._history = hearing, NaiveHistory(hearing.exchange)
+    def __init__(self, hearing: Hearing, history: NaiveHistory) -> None:
+        self._hearing, self._history = hearing, history
         self._books = BookRules(hearing, self._history)
         self._catalogue = CatalogueRules(hearing, self._history)
         kinds = (ReportRules, PortfolioRules, StatisticsRules, PriceHistoryRules)
@@ -43,7 +43,6 @@ class ReadRules:
 
     def after_input(self, observed: ObservedInput) -> None:
         """Judge an input once all of its events are."""
-        self._history.take(observed.events)
         service, _, name = observed.operation.partition(".")
         is_call = observed.input["type"] in ("rest", "rpc")
         if not is_call or not name.startswith(_READS) or service in _ELSEWHERE:
@@ -63,6 +62,8 @@ class ReadRules:
             return
         if operation not in self._parts or observed.answer is None:
             self._hearing.undecided("a read that the law does not know")
+        elif operation == _SEARCHES[1] and assumed("retention.wipe_dates") == "announced":
+            self._hearing.undecided("an announced wipe")
         elif assumed("engine.latency"):
             self._hearing.undecided("orders that wait for the engine")
         elif assumed("retail.read_lag") and operation.startswith("Retail"):
@@ -99,10 +100,13 @@ class ReadRules:
         if operation in (*_BOOKS, *_RETAIL_BOOKS):
             symbol = request.get("symbol") or request.get("slug")
             depth, clamps = integer(request.get("depth")), assumed("book.depth_above_maximum")
+            written = str(request.get("depth") or 0)
             if not symbol:
                 yield INVALID, "S7.1-1", "it names no symbol"
             elif not self._books.has_book(str(symbol)):
                 yield NOT_FOUND, "S3.1-1", f"{symbol} has no book"
+            if depth < 0 or depth >= 2**31 or str(depth) != written:
+                yield INVALID, "S7.1-1", "its depth is no number"
             if depth < 0 or (depth > DEPTH_MAX and clamps == "refuse"):
                 yield INVALID, "S4.3-1", "its depth is none"
         if operation in (_CASH, _POSITIONS):

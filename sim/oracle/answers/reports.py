@@ -42,12 +42,15 @@ DONE = words("FILLED CANCELED REJECTED EXPIRED")
 _TEXTS = pairs(
     "id:id symbol:symbol account:account clordId:clord_id crossId:cross_id parentOrderId:parent_id"
     " hostCrossId:host_cross_id clientAccountId:client_account_id"
-    " clientParticipantId:client_participant_id"
+    " clientParticipantId:client_participant_id participant:participant lastTradeId:last_trade_id"
 )
 _NUMBERS = pairs(
     "orderQty:qty cumQty:cum_qty leavesQty:leaves_qty price:price avgPx:avg_px stopPrice:stop_price"
     " minQty:min_qty priceScale:price_scale fractionalQuantityScale:qty_scale"
-    " commissionNotionalTotalCollected:commission"
+    " commissionNotionalTotalCollected:commission cashOrderQty:cash_qty"
+)
+_TIMES_IN_FORCE = words(
+    "UNDEFINED DAY GOOD_TILL_CANCEL IMMEDIATE_OR_CANCEL GOOD_TILL_TIME FILL_OR_KILL"
 )
 _COLUMNS = pairs(
     "order_id:id clord_id:clordId qty:orderQty symbol:symbol account:account side:side type:type"
@@ -66,7 +69,7 @@ _LIST = set(
     words("startTime endTime pageSize pageToken accounts newestFirst withLastExecution whereClause")
 )
 _NARROW = words("symbol orderId clordId tradeId execId execIds tradeLinkId")
-_HIDDEN = words("account clordId clientAccountId clientParticipantId")
+_HIDDEN = words("account participant clordId clientAccountId clientParticipantId")
 
 
 def order_document(row: Document) -> Document:
@@ -78,7 +81,10 @@ def order_document(row: Document) -> Document:
     document["priceToQuantityFilled"] = {str(price): str(qty) for price, qty in filled}
     document["createTime"] = format_instant(row.get("created", 0))
     document["lastTransactTime"] = format_instant(row.get("changed", 0))
-    return document
+    for name, field in (("insertTime", "inserted"), ("goodTillTime", "good_till")):
+        document[name] = format_instant(row[field]) if row.get(field) else None
+    document["timeInForce"] = f"TIME_IN_FORCE_{_TIMES_IN_FORCE[row['tif']]}"
+    return document | {"participateDontInitiate": row.get("post_only", False)}
 
 
 def execution_document(row: Document) -> Document:

@@ -110,7 +110,7 @@ export const RULES = {
   S6: "A second subscription of an identity ends the first with code 13; a list of markets protects an order stream. Switches stream.revocation_scope, stream.symbols_spare",
   S7: "A firm has 20 streams; the next one is code 8.",
   S8: "A market data subscription takes up to 1,000 symbols and has ten levels by default.",
-  S9: "Each market data message is the whole book, on every change and once a minute. Switches md.refresh, md.refresh_everything",
+  S9: "Each market data message is the whole book, on every change and once a minute; a stream of every instrument need not get again those that never had an order. Switches md.refresh, md.refresh_everything",
   S10: "The bidirectional stream acknowledges requests, names mistakes, and ignores keepalives.",
   S11: "A snapshot-only stream ends with OK.",
   S12: "A reader that is too slow is disconnected.",
