@@ -50,11 +50,12 @@ def run(args: argparse.Namespace) -> int:
                 put(*with_carets(error.problems), file=sys.stderr)
             code = USAGE
             continue
-        put(f"{name}: {_verdict(checked)}", file=out)
+        put(f"{name}: {_verdict(checked)}", *(f"  {note}" for note in checked.notes), file=out)
         result: dict[str, Any] = {"steps": checked.steps, "runs": checked.combinations}
         if checked.runs:
             result |= {"tried": checked.runs, "inputs": checked.inputs}
             result |= {"until": format_instant(checked.until), "complete": checked.complete}
+            result |= {"notes": list(checked.notes)} if checked.notes else {}
         results.append({"scenario": name, "problems": [], **result})
     give_json(args, {"scenarios": results})
     return code

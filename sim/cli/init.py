@@ -10,6 +10,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from sim.cli.arguments import Options, usage_error
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         if path.suffix == ".sh":
             path.chmod(0o755)
         put(f"  {path}")
-    into = "" if args.folder == Path() else f"cd {args.folder} && "
+    into = "" if args.folder == Path() else f"cd {shlex.quote(str(args.folder))} && "
     put(f"next: {into}sim run scenarios/first.yaml && pytest tests/test_exchange.py")
     return 0
 

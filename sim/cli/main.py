@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn, cast
+from typing import Any, NoReturn, TextIO, cast
 
 from sim.cli.arguments import (
     COULD_NOT_LISTEN,
@@ -94,10 +94,6 @@ def _main(argv: list[str]) -> int:
         notes = getattr(stop, "__notes__", ())
         put(" ".join(("sim: interrupted", *notes)), file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of the output has closed the pipe (`sim timeline … | head`): not an error.
-        sys.stderr.close()
-        return 0
     except OSError as error:
         return _file_error(error)
     except Exception as error:
@@ -121,15 +117,45 @@ def _run(args: argparse.Namespace) -> int:
     return INTERRUPTED if report.interrupted else code
 
 
+class _Output(io.FileIO):
+    """A standard stream whose reader may stop early (`sim run … | head`).
+
+    What nobody reads is dropped, so that the work is finished and its verdict stands.
+    """
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data) or 0
+        except BrokenPipeError:
+            return len(memoryview(data).cast("B"))
+
+
 def _prepare_process(*, handle_signals: bool) -> None:
-    """Handle a closed stream and a terminal without Unicode; let SIGTERM run `finally`."""
+    """Prepare for closed streams, readers that stop and terminals without Unicode, and let SIGTERM
+    run the `finally` clauses.
+    """
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     if handle_signals:
+        sys.stdout, sys.stderr = _unbroken(sys.stdout), _unbroken(sys.stderr)
         signal.signal(signal.SIGTERM, _terminate)
+
+
+def _unbroken(stream: TextIO) -> TextIO:
+    """Return a standard stream that outlives its reader; another stream as it is."""
+    if stream not in (sys.__stdout__, sys.__stderr__):
+        return stream
+    raw = _Output(stream.fileno(), "wb", closefd=False)
+    line_buffering = raw.isatty() or stream is sys.stderr
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding=stream.encoding,
+        errors="replace",
+        line_buffering=line_buffering,
+    )
 
 
 def _terminate(*_: object) -> NoReturn:

@@ -20,6 +20,7 @@ from sim.kernel.instants import OUT_OF_RANGE, Instant, format_instant
 from sim.read.commands import sim_command
 from sim.read.earlier_files import set_aside
 from sim.read.exchange_coverage import Recorder, packed
+from sim.read.explain.faults import idle_faults
 from sim.read.features import FeatureRecorder
 from sim.read.invariant_checks import InvariantChecks
 from sim.read.junit import Case, Suite
@@ -38,7 +39,8 @@ class Report(Struct, frozen=True, kw_only=True):
     `params` are the values of its matrix; `changes` describes other changes to the scenario.
     `places` are the positions of the steps of `results` in their file. `broken` holds the
     invariants that were violated, as first found, or the internal error that ended the run. `page`
-    is its one-file report. `coverage` (as JSON) and `features` are what it exercised, if requested.
+    is its one-file report. `idle_faults` are lines about faults that never acted. `coverage` (as
+    JSON) and `features` are what it exercised, if requested.
     """
 
     scenario: str
@@ -55,6 +57,7 @@ class Report(Struct, frozen=True, kw_only=True):
     broken: tuple[str, ...] = ()
     coverage: str = ""
     features: tuple[str, ...] = ()
+    idle_faults: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -97,6 +100,8 @@ class Report(Struct, frozen=True, kw_only=True):
         for position, failure in self._failures_with_positions():
             where = f"{position}: " if position else ""
             yield from wrapped(f"{where}{failure}", "    ", first="  ")
+        for line in self.idle_faults:
+            yield from wrapped(line, "    ", first="  ")
         if self.journal:
             yield f"  {sim_command('replay', Path(self.journal))}"
         if self.page:
@@ -124,6 +129,7 @@ class Report(Struct, frozen=True, kw_only=True):
                 for result, position in zip(self.results, self.places, strict=True)
             ],
             "broken": list(self.broken),
+            "idle_faults": list(self.idle_faults),
             "journal": self.journal,
             "report": self.page,
         }
@@ -136,6 +142,7 @@ def junit(reports: Iterable[Report]) -> bytes:
             f"{report.title} seed {report.seed}",
             list(_cases(report)),
             {"seed": str(report.seed), "digest": report.digest, **report.params},
+            report.idle_faults,
         )
         for report in reports
     )
@@ -195,6 +202,7 @@ def run_scenario(
         broken=invariants,
         coverage=packed(recorder.coverage) if recorder is not None else "",
         features=tuple(features.met) if features is not None else (),
+        idle_faults=tuple(idle_faults(sim)),
     )
     kept, asked_for = journals or (None if report.ok else save_failures), journals is not None
     page = None if report.ok else pages

@@ -90,8 +90,9 @@ def _has_colour(out: TextIO) -> bool:
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a number and its noun: "1 rule", "2 rules", "3 queries"."""
+    """Return a number and its noun: "1 rule", "2 rules", "3 queries", "4 matches"."""
     plural = noun[:-1] + "ies" if noun.endswith(("ry", "ty")) else f"{noun}s"
+    plural = f"{noun}es" if noun.endswith("ch") else plural
     return f"{count:,} {noun if count == 1 else plural}"
 
 

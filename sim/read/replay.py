@@ -153,7 +153,7 @@ def journal_lines(path: Path | str) -> Iterator[tuple[Header, NumberedLines]]:
         raise UnreadableJournal(path, f"cannot read: {unreadable(error)}", 0) from error
     with file:
         try:
-            with _naming(path):
+            with naming(path):
                 header, lines = read_journal(file)
             yield header, _named(path, lines)
         except (NotAJournal, DecodeError) as error:
@@ -164,12 +164,12 @@ def journal_lines(path: Path | str) -> Iterator[tuple[Header, NumberedLines]]:
 
 
 def _named(path: Path | str, lines: NumberedLines) -> NumberedLines:
-    with _naming(path):
+    with naming(path):
         yield from lines
 
 
 @contextmanager
-def _naming(path: Path | str) -> Iterator[None]:
+def naming(path: Path | str) -> Iterator[None]:
     """Name the file in errors about a line that cannot be read."""
     try:
         yield

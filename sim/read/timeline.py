@@ -16,7 +16,7 @@ from sim.kernel.instants import EASTERN, Instant, format_instant, format_span, t
 from sim.kernel.journal import Header
 from sim.read.errors import MALFORMED, UnreadableJournal
 from sim.read.history.rows import MARK, Row, rows
-from sim.read.layout import listed, put, width, wrapped
+from sim.read.layout import counted, listed, put, width, wrapped
 from sim.read.replay import journal_lines
 from sim.run.actors.script.step_order import STEP_TIMER
 
@@ -122,7 +122,7 @@ def folded(unfolded: Iterable[Row]) -> Iterator[Row]:
         fired = sum(row.fired for row in grouped)
         passed = f"+{format_span(last.at - first.at)}" if last.at > first.at else ""
         title = f"{len(grouped)} moves {passed}".rstrip()
-        yield last._replace(title=title, result=f"{fired} timers fired" if fired else "")
+        yield last._replace(title=title, result=f"{counted(fired, 'timer')} fired" if fired else "")
 
 
 def write(selected: Iterable[Row], out: TextIO) -> bool:
@@ -205,5 +205,6 @@ def plain(row: Row) -> dict[str, Any]:
         "what": row.title,
         "result": row.result,
         "ok": row.good,
+        "verdict": row.verdict,
         "details": list(row.details),
     }

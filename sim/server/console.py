@@ -21,7 +21,7 @@ from typing import Any, Protocol, TextIO
 from msgspec import json, to_builtins
 
 from sim.api.pipeline.inputs import Outcome, Post, StepResult
-from sim.api.pipeline.request_log import LoggedCall
+from sim.api.pipeline.request_log import DONE, LoggedCall
 from sim.core.model.events import FaultInjected
 from sim.core.service.fault_spec import CALLS
 from sim.kernel.instants import EASTERN, Instant, format_instant, to_datetime
@@ -93,7 +93,9 @@ class Console:
         """Write the calls and step results of an input and of what it caused."""
         if self._silent:
             return
-        for entry in simulation.log.since(outcome.seq - 1):
+        log = simulation.log
+        changed = (entry for _, entry in log.corrected(outcome.seq))
+        for entry in (*log.since(outcome.seq - 1), *changed):
             self._request(entry, wall)
         for injection in outcome.injections:
             if injection.plane not in CALLS:  # the line of the call already names its fault
@@ -146,16 +148,13 @@ class Console:
         if self._json:
             self._write(_request_row(entry, wall))
             return
-        good = entry.status < 400 and not entry.code
+        good = entry.verdict.name == DONE.name
         status = str(entry.code) if entry.plane == "grpc" else str(entry.status)
         line = (
             f"{_time(entry.at)} {entry.plane:<9} {entry.address}  {status}"
             f"  {entry.operation or 'unknown'}  {entry.caller or 'anyone'}"
         )
-        why = entry.why
-        if why is not None:
-            rule = f"{why.rule}: " if why.rule else ""
-            line += f"  {rule}{why.message}"
+        line += "" if good else f"  {entry.verdict.sentence}"
         if entry.over:
             line += f"  (over the published limit {', '.join(entry.over)}, which is off)"
         line += f"  (fault {entry.fault})" if entry.fault else ""
@@ -185,11 +184,13 @@ def _level(good: bool) -> str:
 
 
 def _request_row(entry: LoggedCall, wall: int) -> dict[str, Any]:
-    row = stamped("request", _level(entry.status < 400 and not entry.code), entry.row())
+    row = stamped("request", _level(entry.verdict.name == DONE.name), entry.row())
     if wall:
         row["duration_ms"] = (time.time_ns() - wall) / 1_000_000
-    why = entry.why
-    return row if why is None else row | {"rule": why.rule, "says": why.message}
+    verdict = entry.verdict
+    if verdict.name == DONE.name:
+        return row
+    return row | {"rule": verdict.rule, "says": verdict.text, "orders": list(verdict.orders)}
 
 
 def _time(at: Instant) -> str:

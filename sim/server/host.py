@@ -44,6 +44,7 @@ log = logging.getLogger("sim.server")
 # Longest real time that one step waits for webhook receivers. An attempt itself gives up after 5 s;
 # its retry is due later in virtual time.
 _SETTLE_S = 10.0
+_STANDS_STILL = "stands still; Retry-After is virtual time: POST /_sim/v1/clock/advance moves it"
 # During a long advance the sockets get a turn at least this often, in seconds.
 _TURN_S = 0.004
 
@@ -271,6 +272,11 @@ class Host:
     def on_manual_clock(self) -> bool:
         """Whether only commands move the clock."""
         return self.driver.mode.mode == "manual"
+
+    def clock_hint(self, reply: Reply) -> str:
+        """Why the pause that a reply asks for does not end by itself; "" if it does."""
+        asks = any(name == "Retry-After" for name, _ in reply.headers)
+        return _STANDS_STILL if asks and self.on_manual_clock else ""
 
     @property
     def elides_latency(self) -> bool:

@@ -350,9 +350,12 @@ class ServedExchange:
         """The last calls that the exchange received; scenario, seed, instant and journal of the
         run; and the command that replays it.
         """
+        from sim.read.explain.faults import idle_faults
+
         name, now = self.running.simulation.scenario.name, format_instant(self._instant())
         lines = (
             *self._last_calls(),
+            *self._read(idle_faults),
             f"scenario {name}, seed {self.seed}, now {now}",
             f"journal {self.journal}",
             sim_command("replay", self.journal),
@@ -366,7 +369,7 @@ class ServedExchange:
             lines[0] += f", the last {_CALLS_SHOWN} of them"
         for call in logged_calls[-_CALLS_SHOWN:]:
             status = call.code if call.plane == "grpc" else call.status
-            why = f"  {call.why.message}" if call.why is not None else ""
+            why = f"  {sentence}" if (sentence := call.verdict.sentence) else ""
             at = format_instant(call.at)
             # The name is part of its address
             name = f"  {call.operation}" if call.plane != "grpc" else ""

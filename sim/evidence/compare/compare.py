@@ -213,7 +213,7 @@ def compare_with(
 
 def _warnings(path: Path, recording: Recording, interrupted: str) -> list[str]:
     interrupt = f"{path}: interrupted; {interrupted}" if interrupted else ""
-    return [warning for warning in (recording.warning, interrupt) if warning]
+    return [*recording.warning.splitlines(), *filter(None, (interrupt,))]
 
 
 def _through(recording: Recording) -> Progress:

@@ -26,13 +26,13 @@ from __future__ import annotations
 
 from sim.core.model.refusals import NotFound
 from sim.kernel.work import Work, done
-from sim.read.conformance import onboarding, orders, retries, streams, tokens, usage
+from sim.read.conformance import onboarding, orders, resends, retries, streams, tokens, usage
 from sim.read.conformance.recorded_run import ClientActivity, Finding
 from sim.read.conformance.report import ConformanceReport
 from sim.read.conformance.rules import Rule, RuleVerdict
 from sim.run.simulation import Simulation
 
-MODULES = (retries, tokens, orders, streams, onboarding, usage)
+MODULES = (retries, resends, tokens, orders, streams, onboarding, usage)
 
 
 def rulebook() -> dict[str, Rule]:

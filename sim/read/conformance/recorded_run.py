@@ -8,7 +8,7 @@ on first use, because few rules look at few calls.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -219,9 +219,12 @@ class ClientActivity:
         self, call: Call, matches: Callable[[Call], bool] = lambda other: True
     ) -> Call | None:
         """Return the same caller's next call that matches."""
+        return next(filter(matches, self.calls_after(call)), None)
+
+    def calls_after(self, call: Call) -> Iterator[Call]:
+        """Return an iterator over the same caller's later calls."""
         mine = self.calls_of[call.caller]
-        following = bisect_right(mine, call.seq, key=lambda other: other.seq)
-        return next(filter(matches, islice(mine, following, None)), None)
+        return islice(mine, bisect_right(mine, call.seq, key=lambda other: other.seq), None)
 
     def _read(self, entry: JournalEntry, recorded: Input) -> None:
         if isinstance(recorded, CallInput) and not by_script(recorded):

@@ -36,12 +36,12 @@ from sim.core.model.refusals import InvalidRequest, Refusal
 from sim.kernel.instants import format_instant, format_span
 from sim.kernel.journal import Header
 from sim.kernel.journal_reader import UNREADABLE
-from sim.read.decisions import rejects_of
 from sim.read.record import JournalEntry, entries
 from sim.read.replay import at_the_start, journal_lines, replaying, simulation_of
 from sim.run.actors.operator.actions import ACTIONS
 from sim.run.actors.script.request_slips import fits
 from sim.run.engine.journal_record import Record
+from sim.run.engine.verdicts import rejects_of
 from sim.run.loader.check_steps import unfit_steps
 from sim.run.loader.load import scenario_from_document
 from sim.run.simulation import Simulation
@@ -215,7 +215,7 @@ class _Writer:
         except (*UNREADABLE, BadInput, _NoStep):
             step = None
             self._omit(recorded)
-        for event in rejects_of(out):
+        for event in rejects_of(out.events):
             order = event.execution.order.id if isinstance(event, Executed) else ""
             earlier, _ = self._answered.get(order, ({}, ""))
             if "call" in earlier:
@@ -226,7 +226,7 @@ class _Writer:
             self._omit(recorded)
             return
         step = self._with_saved(step)
-        if "call" in step and (_refused(out) or any(rejects_of(out))):
+        if "call" in step and (_refused(out) or any(rejects_of(out.events))):
             # It may be refused: a script has no address or signature for which a call could be
             # refused.
             step["expect"] = {"refused": "maybe"}
@@ -271,7 +271,7 @@ class _Writer:
             case StreamHungUp() if entry.stream in self._streams:
                 return {"disconnect": self._streams[entry.stream]["subscribe"]["name"]}
             case Controlled():
-                return self._action(entry, refused=out.message != "" or any(rejects_of(out)))
+                return self._action(entry, refused=out.message != "" or any(rejects_of(out.events)))
             case Advanced():
                 return None
         raise _NoStep

@@ -73,6 +73,7 @@ from sim.run.engine.input_effects import InputEffects
 from sim.run.engine.journal_record import record_of
 from sim.run.engine.run import Run
 from sim.run.engine.snapshots import Snapshot, Snapshots, encode_state, save_streams, unsavable
+from sim.run.engine.verdicts import judge
 from sim.world.format.scenario import Scenario
 from sim.world.start.populate import populate
 from sim.world.start.world import World
@@ -300,6 +301,7 @@ class Engine:
             self._dispatch(input_, outcome)
             self.input_effects.finish(input_, outcome)
             record = record_of(outcome, self.log.last(outcome.seq), ctx.now)
+            judge(self.log, outcome.seq, record, ctx.now)
             entry = _encode(record)
             journal.append(at, entering, entry, aside, ctx.now, ctx.timers.scheduled, outcome.cause)
         except Exception as error:

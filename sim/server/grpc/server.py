@@ -172,6 +172,8 @@ class _Handlers(_GenericHandler):
         ]
         if reply.request_id:
             trailers.append(("x-request-id", reply.request_id))
+        if self._debug_headers and (hint := self._host.clock_hint(reply)):
+            trailers.append(("x-sim-clock", hint))
         if elided and self._debug_headers:
             trailers.append(("x-sim-elapsed", elided))
         return tuple(

@@ -217,6 +217,8 @@ class RestListener:
                 )
         if correlation:
             lines += f"\r\npoly-correlation-id: {header_text(correlation)}"
+        if self._debug_headers and (hint := headers and self._host.clock_hint(reply)):
+            lines += f"\r\nx-sim-clock: {hint}"
         if elided and self._debug_headers:
             lines += f"\r\nx-sim-elapsed: {elided}"
         return lines

@@ -63,9 +63,15 @@ class Upstream:
 
 def decoded_headers(raw: RawHeaders) -> list[tuple[str, str]]:
     """Return headers as they were sent, with the case of their names."""
-    return [
-        (name.decode("latin-1"), value.decode("utf-8", "surrogateescape")) for name, value in raw
-    ]
+    return [(name.decode("latin-1"), _value(value)) for name, value in raw]
+
+
+def _value(raw: bytes) -> str:
+    """Return the value of a header. One that is not UTF-8 is Latin-1, as headers were once."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
 
 
 def end_to_end(raw: RawHeaders, *besides: str) -> CIMultiDict[str]:
