@@ -42,6 +42,10 @@ settings.register_profile(  # the example need not be minimal
 settings.load_profile("ci")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--law", action="store_true", help="hold every run of a test against the law")
+
+
 def pytest_configure() -> None:
     gc.disable()  # until collection is complete, which produces hardly any garbage
     reading.follow_the_environment()
@@ -115,11 +119,11 @@ def instrument(world: Desk) -> Instrument:
 def the_law_agrees(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """Hold every run of a test against the law.
+    """Hold every run of a test against the law, with `--law`: that takes nearly twice as long.
 
     A test that breaks the exchange on purpose is marked `unlawful`, with the reason.
     """
-    if request.node.get_closest_marker("unlawful"):
+    if not request.config.getoption("--law") or request.node.get_closest_marker("unlawful"):
         yield
         return
     audits: list[Audit] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from sim.oracle.exchange import NaiveExchange
-from sim.oracle.fees import rates
+from sim.oracle.fees import FeeRates, rates
 from sim.oracle.state import BUY, CANCELED, CASH, SELL, STOP, Market, NaiveAccount, NaiveOrder
 
 
@@ -53,7 +53,7 @@ def side_cost(
         net += order.sign * closing
         opening = order.leaves_qty - closing
         total += opening * _collateral(market, order) * unit(market)
-        if order is entering and not order.post_only:
+        if order is entering:
             fee = entry_fee(exchange, market, order, opening)
     return total, fee
 
@@ -70,9 +70,11 @@ def _collateral(market: Market, order: NaiveOrder) -> int:
 
 
 def entry_fee(exchange: NaiveExchange, market: Market, order: NaiveOrder, qty: int) -> int:
-    """Return the taker fee of an order at its limit (rule P4)."""
+    """Return the fee of an order at its limit: the taker's, if it may be one (rule P4)."""
     theta = rates(exchange, market.terms)
     p = Fraction(order.price, market.price_scale)
+    if order.post_only:
+        theta = FeeRates(taker=max(Fraction(0), -theta.maker), maker=Fraction(0))
     exact = theta.taker * p * (1 - p) + theta.tail * p * (1 - p) ** 4
     charge = round(exact * Fraction(qty, market.qty_scale) * 100)
     if theta.cap is not None:

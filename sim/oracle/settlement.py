@@ -159,7 +159,9 @@ class SettlementRules:
             return
         mode = self._hearing.exchange.assumed("settlement.unresolved_at_termination")
         right = 0 if mode == "zero" else market.reference
-        if price != right:
+        if price != right and terms["event"] and price in (0, market.price_scale):
+            self._hearing.undecided("facts of a game")
+        elif price != right:
             self._disagree("L26", market, str(right), str(price))
 
     def _terminates(self, symbol: str) -> bool:
