@@ -35,11 +35,13 @@ def matches_event(when: When, event: Event) -> bool:
 
 
 def holds(when: When, exchange: Exchange) -> bool:
-    """Whether a condition about a state holds already; a trade or a call is an event."""
+    """Whether a condition about a state holds already; a trade, a call and the end of maintenance
+    are events.
+    """
     if when.instrument is not None:
         symbol, state = when.instrument.symbol, when.instrument.state
         return symbol in exchange.instruments and exchange.trading.state(symbol) is state
-    return when.maintenance is exchange.maintenance.active
+    return when.maintenance is True and exchange.maintenance.active
 
 
 def matches_call(when: When, entry: LoggedCall) -> bool:
