@@ -209,7 +209,6 @@ def retail_request(
     else:
         units = _decimal(message["quantity"]) * market.qty_scale
         order.qty = cut(units, market.terms["min_qty"]) or floor(units)
-        request.cut = request.cut or not order.qty
     if order.tif == GTT:
         order.good_till = message["good_till_time"]
     order.leaves_qty = order.qty

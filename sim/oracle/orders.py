@@ -15,7 +15,7 @@ from sim.oracle.entry import cross_refusal, entry_refusal, reception_refusal
 from sim.oracle.hearing import Hearing
 from sim.oracle.order_answers import execution_problems, order_ids
 from sim.oracle.order_calls import CROSS, INSERT, PREVIEWS, VENDOR, OrderCalls
-from sim.oracle.order_requests import OrderRefusal, OrderRequest
+from sim.oracle.order_requests import OrderRefusal, OrderRequest, invalid
 from sim.oracle.state import MARKET_TO_LIMIT, RETAIL, SCRIPT, Document, NaiveOrder
 from sim.read.observed import ObservedInput
 
@@ -136,6 +136,9 @@ class OrderRules:
 
     def rejected(self, order: NaiveOrder, event: Document) -> None:
         """Judge an order that was rejected by a report."""
+        if order.quote_id:
+            self._hearing.undecided("trades outside the book")
+            return
         if order.cross_id and not self._calls.requests(self._hearing.observed):
             self._exchange.received.pop(order.id, None)
             self._queue.take(order.id, OrderRequest)
@@ -303,10 +306,16 @@ class OrderRules:
         late = self._queue.busy(self._calls.caller(observed).participant)
         late = late and observed.operation not in PREVIEWS
         # a list enters as a whole: what needs no engine is checked of all its orders first
-        refusals = [reception_refusal(self._exchange, request) for request in requests]
-        if not late:
-            refusals += [entry_refusal(self._exchange, request) for request in requests]
-        refusals += [change_refusal(self._exchange, each) for each in self._calls.changes(observed)]
+        is_list = observed.operation.endswith("InsertOrderList")
+        changes = self._calls.changes(observed)
+        nameless = (each for each in changes if not (each.order_id or each.clord_id))
+        refusals: list[OrderRefusal | None] = [each.problem or invalid("M34") for each in nameless]
+        refusals += [reception_refusal(self._exchange, request) for request in requests]
+        entries = [entry_refusal(self._exchange, request) for request in requests]
+        refusals += [
+            each for each in entries if not late or (each and each.kind == "invalid" and is_list)
+        ]
+        refusals += [change_refusal(self._exchange, each) for each in changes]
         return next(filter(None, refusals), None)
 
     def _previewed(self, observed: ObservedInput, request: OrderRequest) -> None:

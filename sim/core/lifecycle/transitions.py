@@ -151,8 +151,8 @@ class Transitions:
         target = phase.state
         if target is _S.PENDING and self.lifecycle.state(symbol) is not _S.PENDING:
             target = _S.CLOSED  # PENDING is never entered again
-        if target in ENTRY_STATES and self.settlements.final(symbol):
-            target, why = _S.CLOSED, _SETTLED  # a settled instrument does not trade again
+        if target is not _S.CLOSED and self.settlements.final(symbol):
+            target, why = _S.CLOSED, _SETTLED  # a settled instrument follows no segment
         if phase.expire_all and edge:
             self.end_orders(symbol, ExecutionType.EXPIRED, _SEGMENT)
         if phase.hide is not self.lifecycle.is_hidden(symbol):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from sim.kernel.instants import parse_instant
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.state import Document
 from sim.oracle.streams.frames import FrameRow, picture
 from sim.oracle.streams.subscriptions import End, OpenStream
 
+_KEEPALIVES = parse_instant("2026-05-01T04:00:00Z")  # from when on they are read (§9)
 _MOST = 1_000  # symbols that an acknowledgement lists (rule S10)
 
 # Rows that answer a frame, the symbols whose books follow them, and how the stream ends.
@@ -17,7 +19,8 @@ Answer: TypeAlias = tuple[list[FrameRow], list[str], End | None]
 
 def answer(exchange: NaiveExchange, stream: OpenStream, frame: Document) -> Answer:
     """Return what a client's frame is answered with. Options count in the first frame only."""
-    commands = [name for name in ("subscribe", "unsubscribe", "keepalive") if name in frame]
+    known = ("subscribe", "unsubscribe") + ("keepalive",) * (exchange.now >= _KEEPALIVES)
+    commands = [name for name in known if name in frame]
     first, stream.spoken = not stream.spoken, True
     if not commands or (first and commands[0] == "keepalive"):
         return [], [], (3, 1008, "S10")
