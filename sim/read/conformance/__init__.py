@@ -45,24 +45,29 @@ def rulebook() -> dict[str, Rule]:
     }
 
 
-def check(sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = ()) -> ConformanceReport:
+def check(
+    sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = (), clock_moves: bool = False
+) -> ConformanceReport:
     """Check what clients did, all at once; see `check_in_steps`."""
-    return done(check_in_steps(sim, caller=caller, rules=rules))
+    return done(check_in_steps(sim, caller=caller, rules=rules, clock_moves=clock_moves))
 
 
 def check_in_steps(
-    sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = ()
+    sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = (), clock_moves: bool = False
 ) -> Work[ConformanceReport]:
     """Check what clients did, optionally only one caller's calls or only some rules.
 
     A caller is a participant, firm or address, as in the request log; a firm includes its
-    participants. Refuses an unknown rule as not found.
+    participants. `clock_moves` is whether the clock moved while clients waited: where it may have
+    stood still, who called again at the same instant may have waited in real time. Refuses an
+    unknown rule as not found.
     """
     book = rulebook()
     for name in rules:
         if name not in book:
             raise NotFound(f"unknown rule {name!r}", rule="T1", remedy="one of " + ", ".join(book))
-    run, digest = ClientActivity(sim, in_steps=True), sim.digest
+    run = ClientActivity(sim, in_steps=True, clock_moves=clock_moves)
+    digest = sim.digest
     yield from run.read()
     verdicts = []
     for rule in book.values():

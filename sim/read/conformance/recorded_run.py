@@ -186,11 +186,15 @@ class ClientActivity:
     """Everything that clients did on the current branch of a simulation.
 
     `states` holds (instant, state) for every change of an instrument's state. The journal is read
-    at the creation, or `in_steps` by its caller.
+    at the creation, or `in_steps` by its caller. `clock_moves` is whether the clock is known to
+    move while clients wait.
     """
 
-    def __init__(self, sim: Simulation, *, in_steps: bool = False) -> None:
+    def __init__(
+        self, sim: Simulation, *, in_steps: bool = False, clock_moves: bool = False
+    ) -> None:
         self.sim = sim
+        self.clock_moves = clock_moves
         self.calls: list[Call] = []
         self.calls_of: dict[str, list[Call]] = {}  # by caller
         self.streams: list[RecordedStream] = []
