@@ -19,8 +19,8 @@ Answer: TypeAlias = tuple[list[FrameRow], list[str], End | None]
 
 def answer(exchange: NaiveExchange, stream: OpenStream, frame: Document) -> Answer:
     """Return what a client's frame is answered with. Options count in the first frame only."""
-    known = ("subscribe", "unsubscribe") + ("keepalive",) * (exchange.now >= _KEEPALIVES)
-    commands = [name for name in known if name in frame]
+    served = ("subscribe", "unsubscribe") + ("keepalive",) * (exchange.now >= _KEEPALIVES)
+    commands = [name for name in served if name in frame]
     first, stream.spoken = not stream.spoken, True
     if not commands or (first and commands[0] == "keepalive"):
         return [], [], (3, 1008, "S10")

@@ -35,8 +35,8 @@ def matches_event(when: When, event: Event) -> bool:
 
 
 def holds(when: When, exchange: Exchange) -> bool:
-    """Whether a condition about a state holds already; a trade, a call and the end of maintenance
-    are events.
+    """Whether a condition about a state holds already. Anything else is an event: a trade, a call,
+    the end of maintenance.
     """
     if when.instrument is not None:
         symbol, state = when.instrument.symbol, when.instrument.state
