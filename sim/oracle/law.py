@@ -100,8 +100,7 @@ class Law:
             if observed != value:
                 sentence = f"{expected.kind} {expected.subject}: {name} is {observed}, not {value}"
                 pair = f"{name} {value}", f"{name} {observed}"
-                rule = "P11" if name == "commission" else expected.rule
-                self._hearing.disagree(rule, *pair, sentence)
+                self._hearing.disagree(expected.rule, *pair, sentence)
                 return
 
     def _missing(self) -> None:

@@ -108,7 +108,10 @@ async def _serve(
 
         say = partial(console.say, error=True)
         host.tasks.spawn(watch(host, options.watch(host.settings), say, reloaded))
-    code = await shutdown.code
+    try:
+        code = await shutdown.code
+    finally:
+        gc.callbacks.remove(_freeze_survivors)  # a program that runs the command may go on
     await instances.stop()
     if telemetry is not None:
         telemetry.close()

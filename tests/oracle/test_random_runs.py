@@ -12,7 +12,7 @@ from sim.search.hunt.roots import roots_of, start_of
 from sim.search.hunt.sequences import random_sequence
 
 ROOTS = roots_of()
-EPISODES = 16
+EPISODES = 3
 
 
 @pytest.mark.long

@@ -108,7 +108,10 @@ def run(command: list[str], plant: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.long
 @pytest.mark.reading("documented")  # other processes follow no patched simulation
-@pytest.mark.parametrize("plant", PLANTS)
+@pytest.mark.parametrize(
+    "plant",
+    [pytest.param(plant, marks=() if plant == "law" else pytest.mark.soak) for plant in PLANTS],
+)
 def test_a_find_of_every_kind_fails_again_by_the_printed_commands(
     plant: str, tmp_path: Path
 ) -> None:

@@ -39,7 +39,7 @@ def troubles(bug: str, kind: str, root: int) -> set[tuple[str, str]]:
     ("bug", "kind", "root", "finding"),
     [
         ("average_price_of_last", "sweep", 0, ("law", "M1")),
-        ("fee_rounded_down", "sweep", 0, ("law", "P11")),
+        ("fee_rounded_down", "sweep", 0, ("law", "M1")),
         ("duplicate_order_id", "same name", 0, ("law", "M6")),
         ("lost_cancel", "same name", 0, ("law", "M7")),
         ("session_revoked_late", "outlive", 0, ("law", "S5.1-4")),
