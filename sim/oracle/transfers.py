@@ -54,12 +54,11 @@ class TransferRules:
         action = self._hearing.observed.input.get("action")
         exchange = self._hearing.exchange
         longest = max(STEPS.values()) * exchange.assumed("funding.step")
-        if event["at"] <= exchange.beginning.now + longest and event["type"] in (
-            DEPOSIT,
-            REJECTION,
-        ):
+        by_time = self._hearing.observed.input["type"] == "advance"
+        early = event["at"] <= exchange.beginning.now + longest
+        if by_time and early and event["type"] in (DEPOSIT, REJECTION):
             self._hearing.undecided("a transfer from before")
-        elif event["type"] == ADJUSTMENT and self._hearing.observed.input["type"] == "advance":
+        elif by_time and event["type"] == ADJUSTMENT:
             self._hearing.undecided("rewards by score and volume")
         elif action == "funding.decide":
             self._hearing.undecided("a bank's decision")
@@ -135,6 +134,8 @@ class TransferRules:
         for user in (user for firm in beginning.firms for user in firm["users"]):
             if name in (user["name"], user["name"].rpartition("/")[2]):
                 return accounts.get(user["account"])
+        if "/accounts/" in name:  # verification opens accounts during a run
+            return self._hearing.exchange.account(name)
         full = (each for each in accounts.values() if each.name.endswith(f"/accounts/{name}"))
         return accounts.get(name) or next(full, None)
 
