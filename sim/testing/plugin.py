@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _FAULT = '{"match": {"operation": "CreateOrder"}, "act": {"status": 503}}'
 READINGS = ("documented", "observed")
-_OPTIONS = {"seed", "reading", "start", "steps"}
+_OPTIONS = {"seed", "reading", "start", "steps", "params"}
 COVERAGE = "sandbox-exchange-coverage"
 _SERVED: pytest.StashKey[ServedExchange] = pytest.StashKey()
 _SHOWN: pytest.StashKey[bool] = pytest.StashKey()  # whether a report has the calls already
@@ -136,7 +136,7 @@ def _serve(request: pytest.FixtureRequest, folder: Path) -> Iterator[ServedExcha
     """Serve the scenario that the marker names, for as long as the fixture lives."""
     from msgspec.structs import replace
 
-    from sim.run.loader.load import load_scenario
+    from sim.run.loader.load import load_single
     from sim.testing.clock import warn_of_patched_time, with_start
     from sim.testing.exchange_fixture import ServedExchange
     from sim.world.format.problem_text import with_carets
@@ -145,7 +145,7 @@ def _serve(request: pytest.FixtureRequest, folder: Path) -> Iterator[ServedExcha
     marked = _scenario_of(request.node)
     problem: ScenarioError | None = None
     try:
-        scenario = load_scenario(marked.name)
+        scenario = load_single(marked.name, marked.params, 'params={"name": "value"} in the marker')
     except ScenarioError as error:
         problem = error
     if problem is not None:  # outside of the handler, so that the problem is reported once
@@ -213,6 +213,7 @@ class _Marked(NamedTuple):
     reading: str = ""
     start: str = ""
     steps: str = "check"
+    params: dict[str, str] = {}
 
 
 def _served_for(item: pytest.Item) -> ServedExchange | None:
@@ -239,13 +240,16 @@ def _scenario_of(item: pytest.Item | pytest.Collector) -> _Marked:
             reading = _reading_of(options.get("reading") or default, "reading")
             start = options.get("start") or ""
             valid_seed = seed is None or (type(seed) is int and SEED.low <= seed <= SEED.high)
-            if valid_seed and isinstance(start, str) and steps in ("check", "ignore"):
+            params = options.get("params", {})
+            texts = isinstance(params, dict) and {*map(type, (*params, *params.values()))} <= {str}
+            if valid_seed and texts and isinstance(start, str) and steps in ("check", "ignore"):
                 beside = item.path.parent / path
                 name = str(beside if beside.is_file() else path)
-                return _Marked(name, seed, reading, start, steps)
+                return _Marked(name, seed, reading, start, steps, params)
     usage = (
         '@pytest.mark.scenario("path.yaml", seed=7, reading="observed",'
-        ' start="2026-09-08T10:00:00-04:00", steps="ignore"), all but the first optional'
+        ' start="2026-09-08T10:00:00-04:00", steps="ignore", params={"size": "5"}), all but the'
+        " first optional"
     )
     unknown = sorted(marker.kwargs.keys() - _OPTIONS)
     wrong = f"unknown option {unknown[0]!r}" if unknown else f"cannot use {_written(marker)}"
