@@ -70,10 +70,10 @@ def test_broken(exchange):
 
 def explore_tests(pytester, options=""):
     """The result of `sim explore` with the tests of a file."""
-    ours, _, rest = options.partition(" -k ")
+    options, _, rest = options.partition(" -k ")
     rest = f"-k {rest}" if rest else ""
     command = (
-        f"-m sim explore test_client.py {ours} --json found.json -- -p no:cacheprovider {rest}"
+        f"-m sim explore test_client.py {options} --json found.json -- -p no:cacheprovider {rest}"
     )
     return pytester.run(sys.executable, *command.split())
 
