@@ -310,7 +310,8 @@ class OrderRules:
         changes = self._calls.changes(observed)
         nameless = (each for each in changes if not (each.order_id or each.clord_id))
         refusals: list[OrderRefusal | None] = [each.problem or invalid("M34") for each in nameless]
-        refusals += [reception_refusal(self._exchange, request) for request in requests]
+        if late or is_list:
+            refusals += [reception_refusal(self._exchange, request) for request in requests]
         entries = [entry_refusal(self._exchange, request) for request in requests]
         refusals += [
             each for each in entries if not late or (each and each.kind == "invalid" and is_list)

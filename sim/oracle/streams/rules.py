@@ -344,7 +344,8 @@ class StreamRules:
         if stream.operation in (*BOOK_STREAMS, frames.INSTRUMENTS):
             unknown = any(each not in self._exchange.beginning.instruments for each in symbols)
             codes += [5] * unknown
-        if stream.operation in BOOK_STREAMS and len(symbols) > _SYMBOLS:
+        too_many = stream.operation in BOOK_STREAMS and len(symbols) > _SYMBOLS
+        if too_many or stream.depth < 0:
             codes.append(3)
         others = [
             each

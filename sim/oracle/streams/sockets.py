@@ -85,7 +85,8 @@ class Sockets:
             document = {"requestId": request_id, "unsubscribed": True}
             return [FrameRow(f"{request_id} ", "frame", document, "S16")]
         subscription = SocketSubscription(request_id, kind, slugs, body["responsesDebounced"])
-        if asked != ["subscribe"] or self._is_mistaken(stream, subscription):
+        too_many = len(body["marketSlugs"]) > _MOST_SLUGS and kind not in _WITHOUT_SLUGS
+        if asked != ["subscribe"] or too_many or self._is_mistaken(stream, subscription):
             document = {"requestId": request_id} if kind in types else {}
             return [FrameRow("error", "error", document, "S16")]
         if kind != "ORDER_SNAPSHOT":
@@ -101,7 +102,6 @@ class Sockets:
             or kind not in _TYPES[stream.operation][1:]
             or subscription.request_id in present
             or len(present) >= _MOST
-            or len(slugs) > _MOST_SLUGS
             or any(slug not in self._exchange.beginning.instruments for slug in slugs)
             or any((kind, slug) in taken for slug in slugs or [""])
         )
