@@ -15,7 +15,7 @@ from sim.run.client.client import Http, Rpc
 from tests.kit import begin
 
 NAMES = ("ann", "bob", "cat")
-SYMBOLS = ("rough", "fine", "thin")
+SYMBOLS = ("plain", "rough", "fine", "thin", "eighths")
 # Prices within a band of the middle trade; ticks, lots and bounds differ by instrument.
 WORLD = """
 name: session
@@ -26,6 +26,8 @@ clock: {start: 2026-10-06T14:00:00Z}
 world:
   base: empty
   instruments:
+    - {symbol: plain, tick_size: "0.01", state: OPEN}
+    - {symbol: eighths, tick_size: "0.125", state: OPEN}
     - {symbol: rough, tick_size: "0.02", minimum_trade_qty: 3, state: OPEN,
        price_limit: {low: "0.1", high: "0.9"}, order_size_limit: {low: 6, high: 200}}
     - {symbol: fine, tick_size: "0.005", price_scale: 1000, fractional_qty_scale: 100,
@@ -152,6 +154,8 @@ class Session:
         """Cancel an order, perhaps one that has ended."""
         if self.placed:
             user, symbol, order_id = self.rng.choice(self.placed[-20:])
+            if self.rng.random() < 0.1:
+                user, symbol = self.rng.randrange(3), self.choice(*SYMBOLS)
             body = {"orderId": order_id, "symbol": symbol}
             self.traders[user].post("/v1/trading/orders/cancel", json=body)
 

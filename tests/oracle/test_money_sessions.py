@@ -66,6 +66,7 @@ class MoneySession(Session):
                 retail.get(f"/v1/markets/{symbol}/{self.choice('book', 'bbo', 'settlement')}")
 
 
+@pytest.mark.spec("S4.3-14", "S4.3-17", "S4.3-18", "S4.2-5", "S4.2-6", "S2.8-3", "S2.8-4")
 @pytest.mark.parametrize("seed", range(8))
 def test_money_and_what_tells_it_keep_the_law(seed: int) -> None:
     """P2-P5, P9-P12, P20-P24, M42, L23-L27, S9."""

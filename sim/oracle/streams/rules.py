@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from sim.kernel.instants import Instant, parse_instant, seconds
+from sim.oracle.answers.books import market_numbers
 from sim.oracle.answers.history import NaiveHistory
 from sim.oracle.answers.reading import words
 from sim.oracle.hearing import Hearing
@@ -128,7 +129,11 @@ class StreamRules:
         if market.state in SILENT and symbol not in stream.sent:
             return
         stream.sent[symbol] = row = self._book(stream, symbol)
-        changes = {"transactTime": changed} if changed else {}
+        changes: Document = {}
+        if changed:
+            numbers = market_numbers(self._exchange, self._history, market).items()
+            stats = {name: None if each is None else str(each) for name, each in numbers}
+            changes = {"transactTime": changed, "stats": stats}
         stream.send([row._replace(document=row.document | changes)], now)
         if market.state in SILENT:
             del stream.sent[symbol]
