@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from sim.contract.messages import exchange_v1 as wire
+from sim.core.invariants import violations
 from sim.core.model.refusals import Refusal
 from sim.evidence.audit import Audit
 from sim.kernel.instants import format_instant
@@ -15,7 +16,7 @@ from sim.run.client.client import Http, Rpc
 from tests.kit import begin
 
 NAMES = ("ann", "bob", "cat")
-SYMBOLS = ("plain", "rough", "fine", "thin", "eighths")
+SYMBOLS = ("plain", "rough", "fine", "thin", "eighths", "daily")
 # Prices within a band of the middle trade; ticks, lots and bounds differ by instrument.
 WORLD = """
 name: session
@@ -28,6 +29,11 @@ world:
   instruments:
     - {symbol: plain, tick_size: "0.01", state: OPEN}
     - {symbol: eighths, tick_size: "0.125", state: OPEN}
+    - symbol: daily
+      expiration: 2026-10-08T06:00:00Z
+      schedule:
+        - {start: "08:00", length: 1h, state: PREOPEN}
+        - {start: "09:00", length: 9h}
     - {symbol: rough, tick_size: "0.02", minimum_trade_qty: 3, state: OPEN,
        price_limit: {low: "0.1", high: "0.9"}, order_size_limit: {low: 6, high: 200}}
     - {symbol: fine, tick_size: "0.005", price_scale: 1000, fractional_qty_scale: 100,
@@ -67,6 +73,7 @@ class Session:
             move()
             disagreements = [str(each) for each in self.audit.take()]
             assert disagreements == [], move
+            assert violations(self.desk.trading) == [], move
 
     def choice(self, *values: Any) -> Any:
         """Return one of a few values."""
@@ -80,6 +87,10 @@ class Session:
     def wait(self) -> None:
         """Let time pass."""
         self.desk.advance(self.choice("1ns", "1s", "1s", "5s", "40s", "5m"))
+
+    def next_day(self) -> None:
+        """Let time pass to the edge of a trade date, or over it."""
+        self.desk.advance(self.choice("1h", "9h", "10h", "24h"))
 
     # ---- orders of participants
 
@@ -165,8 +176,7 @@ class Session:
         """Move an instrument to a state, or let it open again."""
         state = self.choice("OPEN", "OPEN", "PREOPEN", "HALTED", "CLOSED", "SUSPENDED", "AUCTION")
         state = state.replace("AUCTION", "MATCH_AND_CLOSE_AUCTION")
-        with suppress(Refusal):
-            self.control("instrument.state", self.choice(*SYMBOLS), state=state)
+        self.control("instrument.state", self.choice(*SYMBOLS), state=state)
 
     def reopen(self) -> None:
         """Open every instrument."""
@@ -178,9 +188,10 @@ class Session:
         name = self.choice(*ASSUMPTIONS)
         self.control("assumption.set", name, value=self.choice(*ASSUMPTIONS[name]))
 
-    def control(self, action: str, subject: str = "", **arguments: Any) -> Any:
-        """Make a call of the control plane."""
-        return self.desk.simulation.control(action, subject, arguments).value
+    def control(self, action: str, subject: str = "", **arguments: Any) -> None:
+        """Make a call of the control plane, which may be refused."""
+        with suppress(Refusal):
+            self.desk.simulation.control(action, subject, arguments)
 
     def rpc(self, user: int | None = None) -> Rpc:
         """Return gRPC as the partner, or as a participant."""
@@ -260,6 +271,7 @@ ASSUMPTIONS: dict[str, tuple[Any, ...]] = {
     "strict_limit.mode": ("expire", "rest"),
     "auction.tiebreak": ("highest", "lowest", "reference"),
     "risk.auto_cancel_order": ("oldest_first", "newest_first"),
+    "engine.latency": ("150ms", "6s", "0s"),
     "fees.taker_theta": (0, 300, 695),
     "fees.maker_theta": (0, 40, 125),
 }

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import pytest
 
-from sim.core.model.refusals import Refusal
 from tests.oracle.session import NAMES, SYMBOLS, Session
 
 
@@ -16,24 +13,17 @@ class MoneySession(Session):
     def bust(self) -> None:
         """Bust one of the last trades, perhaps once more."""
         if trades := self.desk.trading.trades[-6:]:
-            with suppress(Refusal):
-                self.control("trade.bust", self.rng.choice(trades).id)
+            self.control("trade.bust", self.rng.choice(trades).id)
 
     def settle(self) -> None:
         """Settle a market, or correct its settlement."""
-        with suppress(Refusal):
-            price = self.choice("0", "1", "0.5", "0.37")
-            self.control("instrument.settle", self.choice(*SYMBOLS), price=price)
+        price = self.choice("0", "1", "0.5", "0.37")
+        self.control("instrument.settle", self.choice(*SYMBOLS), price=price)
 
     def fund(self) -> None:
         """Move money in or out, perhaps more than there is."""
         account = f"firms/atlas/accounts/{self.choice(*NAMES)}"
-        with suppress(Refusal):
-            self.control("account.fund", account, amount=self.choice("5", "0.01", "-1", "-90"))
-
-    def next_day(self) -> None:
-        """Let time pass to the edge of a trade date, or over it."""
-        self.desk.advance(self.choice("1h", "9h", "10h", "24h"))
+        self.control("account.fund", account, amount=self.choice("5", "0.01", "-1", "-90"))
 
     def read(self) -> None:
         """Read what a participant has, on one of the surfaces that tell it."""

@@ -34,6 +34,7 @@ class OrderSession(Session):
             (self.replace, 5),
             (self.cancel, 1),
             (self.wait, 1),
+            (self.next_day, 0.1),
             (self.assume, 0.3),
             (self.change_state, 0.5),
             (self.reopen, 1),
@@ -42,7 +43,7 @@ class OrderSession(Session):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_orders_with_every_term_keep_the_law(seed: int) -> None:
-    """M1-M24, M26-M34, M41-M43, L16-L22, P1-P5, P9-P12, P20-P23, as clients see them."""
+    """M1-M24, M26-M37, M41-M43, L3-L8, L12, L16-L22, P1-P5, P9-P12, P20-P23, as clients see them."""
     OrderSession(seed).trade_on(250)
 
 
