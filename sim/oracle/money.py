@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.fees import FeeRates, rates
+from sim.oracle.fills import rounded, whole_units
 from sim.oracle.state import BUY, CANCELED, CASH, SELL, STOP, Market, NaiveAccount, NaiveOrder
 
 
@@ -78,10 +79,9 @@ def entry_fee(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> int
     if order.post_only:
         theta = FeeRates(taker=max(Fraction(0), -theta.maker), maker=Fraction(0))
     exact = theta.taker * p * (1 - p) + theta.tail * p * (1 - p) ** 4
-    charge = round(exact * Fraction(order.leaves_qty, market.qty_scale) * 100)
-    if theta.cap is not None:
-        charge = min(charge, round(theta.cap * 100))
-    return charge * CASH // 100
+    charge = rounded(market, exact * Fraction(order.leaves_qty, market.qty_scale))
+    most = charge if theta.cap is None else whole_units(market, theta.cap)
+    return int(min(charge, most) * CASH)
 
 
 def reserve(exchange: NaiveExchange, account: NaiveAccount, market: Market) -> int:

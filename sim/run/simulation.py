@@ -103,7 +103,7 @@ class Simulation(RunInputs):
         return self.engine.branch, effects
 
     def continue_as_fork(self, origin: str) -> None:
-        """Go on as a fork of this moment did, without streams: what a replay of its journal does."""
+        """Go on as a fork of this moment, without its streams, as the replay of a fork does."""
         time_travel.continue_as_fork(self.engine, origin)
         self._tell_of_jump()
 

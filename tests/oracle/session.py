@@ -28,7 +28,7 @@ world:
   base: empty
   instruments:
     - {symbol: plain, tick_size: "0.01", state: OPEN}
-    - {symbol: eighths, tick_size: "0.125", state: OPEN}
+    - {symbol: eighths, tick_size: "0.125", price_scale: 8, state: OPEN}
     - symbol: daily
       expiration: 2026-10-08T06:00:00Z
       schedule:

@@ -24,7 +24,7 @@ class OrderSession(Session):
     """A session of orders; seeds differ in fees and in how much money there is."""
 
     def __init__(self, seed: int) -> None:
-        super().__init__(seed, FEES if seed % 3 == 0 else "", "60" if seed % 2 else "100000")
+        super().__init__(seed, FEES if seed % 2 else "", "60" if seed % 3 else "100000")
 
     def trade_on(self, count: int) -> None:
         """Make random moves."""
