@@ -9,7 +9,7 @@ from msgspec import json
 
 from sim.kernel.instants import Instant
 from sim.oracle.hearing import Hearing
-from sim.oracle.money import buying_power, reserve, returns_collateral
+from sim.oracle.money import buying_power, largest_reserve, returns_collateral
 from sim.oracle.state import CASH, Document, NaiveAccount
 from sim.read.observed import ObservedInput
 
@@ -124,9 +124,7 @@ class TransferRules:
         exchange = self._hearing.exchange
         if returns_collateral(exchange, account):
             return None
-        markets = [m for m in exchange.markets.values() if m.orders or m.stops]
-        held = max((reserve(exchange, account, market) for market in markets), default=0)
-        return buying_power(exchange, account) - held
+        return buying_power(exchange, account) - largest_reserve(exchange, account)
 
     def _holder(self, name: str) -> NaiveAccount | None:
         """Return the account of a name or of its last part, or of a participant."""

@@ -233,11 +233,12 @@ class WebhookRules:
 
     def _broken(self, observed: ObservedInput, firm: FirmWebhook, event: Document) -> None:
         """Judge a change of the breaker: so many failures open it, the pause doubles, and one probe
-        decides (K12). An operator who redelivers closes it.
+        decides (K12). An operator who redelivers closes it, and so does a new registration.
         """
         state, at = event["facts"]["breaker"], event["at"]
         assumed = self._exchange.assumed
-        if observed.input.get("action") == "webhook.redeliver":
+        saved = any(each.get("facts") == {"webhook": "saved"} for each in observed.events)
+        if saved or observed.input.get("action") == "webhook.redeliver":
             firm.failures = 0
         many = firm.failures >= assumed("webhook.breaker_threshold")
         allowed = {
