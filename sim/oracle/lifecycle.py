@@ -332,6 +332,8 @@ class LifecycleRules:
         starting = beginning_at(market.terms["schedule"], now)
         if waited or any(segment["expire_all_orders"] for segment in starting):
             rules.add("L3")
+        if order.quote_id:
+            rules.add("M16")  # trades outside the book are not decided
         return rules
 
     def _rolls(self, at: Instant, *, waited: bool = False) -> bool:

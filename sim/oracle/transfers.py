@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
 from fractions import Fraction
 from typing import NamedTuple
 
 from msgspec import json
 
-from sim.kernel.instants import Instant
+from sim.kernel.instants import Instant, eastern_date
 from sim.oracle.hearing import Hearing
 from sim.oracle.money import buying_power, largest_reserve, returns_collateral
 from sim.oracle.state import CASH, Document, NaiveAccount
@@ -37,6 +38,7 @@ class TransferRules:
         self._due: list[DueEntry] = []  # with this input
         self._begun = -1
         self._keys: dict[tuple[str, str], Document] = {}
+        self._fee_days: dict[str, date] = {}  # when vendor fees of an account were last collected
 
     # ---- entries
 
@@ -108,9 +110,14 @@ class TransferRules:
         amount = int(Fraction(wish["amount"]) * CASH)
         source = self._hearing.exchange.account(row["sourceAccountId"])
         rejected = row["status"].endswith("_REJECTED")
-        limit = self.withdrawable(source)
-        if limit is not None and rejected != (amount > limit):
-            self._disagree("P25", source.name, "REJECTED" if amount > limit else "CONFIRMED", "not")
+        limit, today = self.withdrawable(source), eastern_date(observed.at)
+        is_fee = "VENDOR_FEES" in str(wish.get("reason"))
+        again = is_fee and self._fee_days.get(source.name) == today
+        if limit is not None and rejected != (amount > limit or again):
+            expected, reported = ("CONFIRMED", "REJECTED")[:: 1 if rejected else -1]
+            self._disagree("P25", source.name, expected, reported)
+        if is_fee and not rejected:
+            self._fee_days[source.name] = today
         if not rejected:
             self._due.append(DueEntry(observed.at, source.name, WITHDRAWAL, -amount))
             target = row["destinationAccountId"]
