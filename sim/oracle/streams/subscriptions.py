@@ -141,7 +141,7 @@ class EventRows:
         """Whether an instrument expires or pays."""
         if event["event"] == "Settled":
             return not event["preliminary"]
-        return event["event"] == "StateChanged" and event["state"] == EXPIRED
+        return event["event"] == "StateChanged" and bool(event["state"] == EXPIRED)
 
     def rows(self, stream: OpenStream, event: Document) -> Iterator[FrameRow]:
         """Yield what an event makes a stream send (§6.2, streams.md)."""
