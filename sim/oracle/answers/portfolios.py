@@ -31,6 +31,15 @@ _CHANGES = pairs(
 )
 
 
+def entry_types(request: Document) -> set[str]:
+    """Return the types of entries that a ledger shows: those asked for, or all public ones (P18).
+
+    One that is undefined asks for nothing.
+    """
+    types = {bare(each) for each in listed(request.get("entryTypes"))} - {"UNDEFINED"}
+    return types or set(ENTRY_TYPES) - SUPPRESSED
+
+
 class PortfolioRules(Reading):
     """The part of the law about money and positions that are read."""
 
@@ -151,8 +160,7 @@ class PortfolioRules(Reading):
     def _cash_ledger(self, answer: Document) -> None:
         """Judge rows of the cash ledger: public types, and balances that continue (P17-P20)."""
         entries, request = answer["entries"], self._request
-        types = {bare(each) for each in listed(request.get("entryTypes"))}
-        types = types or set(ENTRY_TYPES) - SUPPRESSED
+        types = entry_types(request)
         due = {}
         for row in self._history.entries("CashMoved", self._account().name):
             kind, usd = ENTRY_TYPES[row["type"]], request.get("currency", "USD").upper() == "USD"
