@@ -105,7 +105,8 @@ class LifecycleRules:
             market = exchange.market(symbol)
             self._opened[symbol] = market.listed, -1
             since = self.maintenance.held_since(exchange.now)
-            passed = 0 < market.terms["expiration"] <= since - (since != exchange.now)
+            latest = exchange.now if since is None else since - 1
+            passed = 0 < market.terms["expiration"] <= latest
             if market.state not in OVER and passed:
                 market.terms = market.terms | {"expiration": 0}  # its opening state outlives it
             self._wake(market, exchange.now - 1)
@@ -145,7 +146,7 @@ class LifecycleRules:
         open is suspended (rule W2).
         """
         since = self.maintenance.held_since(at)
-        moment = at if since == at else min(at, max(since - 1, market.listed))
+        moment = at if since is None else min(at, max(since - 1, market.listed))
         state, rule = demanded(market, moment)
         if state == OPEN and self.maintenance.suspends(at) and not self._is_spared(market, at):
             return SUSPENDED, "W2"
@@ -441,7 +442,8 @@ class LifecycleRules:
     def _overdue_segment(self, market: Market, due: Instant) -> None:
         """Judge that a segment that expires all orders did so when it began (rule L3)."""
         segments = beginning_at(market.terms["schedule"], due)
-        if is_final(market) or not any(each["expire_all_orders"] for each in segments):
+        followed = demanded(market, due)[1] in ("L3", "L4", "L6")
+        if not followed or not any(each["expire_all_orders"] for each in segments):
             return
         for order in (*market.orders, *market.stops):
             if order.admitted < due and not self.maintenance.covers(due):

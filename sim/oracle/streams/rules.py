@@ -104,13 +104,13 @@ class StreamRules:
 
     def _tell_others(self, stream: OpenStream, event: Document) -> None:
         """Expect what maintenance changed at once: all that have no event of their own (W2)."""
-        told = {each["symbol"] for each in self._hearing.later if each["event"] == "StateChanged"}
-        told |= self._exchange.awake
+        apart = {each["symbol"] for each in self._hearing.later if each["event"] == "StateChanged"}
+        apart |= self._exchange.awake
         every = self._exchange.beginning.listed(), self._exchange.markets  # now, and at that time
         symbols = dict.fromkeys(chain(*every)) if stream.symbols is None else stream.symbols
         for symbol in symbols:
             market = self._exchange.market(symbol)
-            if symbol in told or market.state != event["state"]:
+            if symbol in apart or market.state != event["state"]:
                 continue
             if stream.operation == frames.INSTRUMENTS:
                 stream.send([frames.instrument_row(market, "W2")], event["at"])
