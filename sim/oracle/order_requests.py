@@ -326,6 +326,9 @@ def change_problem(
         return invalid("T3")
     if message.get("tif") not in (None, 0, 1, 2, 3, 4):
         return invalid("M2")
+    until = message.get("good_till_time")
+    if until is not None and until <= exchange.now:
+        return invalid("M18")
     if price and _is_refused(exchange, price, market):
         return invalid("M4")
     if "quantity" in message and 0 in _steps(change_terms(exchange, message, market)):
