@@ -33,6 +33,7 @@ from sim.contract.contract import Operation, Plane
 from sim.contract.messages import Message
 from sim.core.catalogue.assumption_values import Assumptions
 from sim.core.catalogue.assumptions import (
+    BULK_EXPORT,
     EVENTS_DEPRECATED,
     EVENTS_ID,
     LAST_PRICE_SAMPLE,
@@ -44,8 +45,9 @@ from sim.core.model.context import Context
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant
 
-# Switches that the contract names in `kept_by` and `text_by`.
+# Switches that the contract names in `kept_by`, `text_by` and `served_by`.
 _WIRE_SWITCHES = (
+    BULK_EXPORT,
     MARKETS_DEPRECATED,
     MARKETS_QUOTES,
     EVENTS_DEPRECATED,

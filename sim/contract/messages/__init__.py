@@ -41,6 +41,7 @@ class FieldRule(msgspec.Struct, frozen=True, kw_only=True):
     oneof: str = ""
     omit_empty: bool = False
     as_number: bool = False  # JSON has an int64 as a number, not as text
+    halves: bool = False  # JSON writes the half that protobuf's whole number lacks
     text_by: str = ""  # switch that makes JSON write the number as text
     vendor_json: str = ""
     bare_enum: str = ""  # prefix of member names, which answers leave out
