@@ -204,7 +204,11 @@ class Exchange:
         self.isv_users = IsvUsers(ctx)
         self.referrals = Referrals()
         self.webhooks = WebhookService(
-            ctx, hosts=webhook_hosts, scripted=receivers, tamper=self.faults.of_webhook
+            ctx,
+            hosts=webhook_hosts,
+            scripted=receivers,
+            tamper=self.faults.of_webhook,
+            alter=self.faults.alter_delivery,
         )
         self.rate_limits = RateLimits(ctx)
 

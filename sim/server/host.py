@@ -173,6 +173,7 @@ class Host:
         if outcome.reply is not None:
             return self._reply_of(outcome, wall)
         buffer = self.streams.begin(outcome.stream)
+        buffer.admission = outcome.admission or buffer.admission
         self._finish(outcome, wall)
         return buffer
 

@@ -144,11 +144,11 @@ class ServedExchange:
     def fault(self, operation: str = "", **rest: Any) -> Fault:
         """Inject a fault: `exchange.fault("SearchTrades", nth=3, status=503)`.
 
-        The keys of a scenario's `match` (caller, symbol, attempts, nth, every, probability, plane,
-        until, and `from_`) select what it matches; `times` and `ttl` limit its number and duration.
-        All other keys are its `act`: status, code, message, delay, retry_after, reset, refuse,
-        hang, half_close, slow_body, drop, duplicate, reorder, revoke, handled. Raises ControlError
-        for an invalid fault.
+        The keys of a scenario's `match` (caller, symbol, frame, execution, attempts, nth, every,
+        probability, plane, until, and `from_`) select what it matches; `times` and
+        `ttl` limit its number and duration. All other keys are its `act`: status, code, message,
+        delay, retry_after, reset, refuse, hang, half_close, slow_body, drop, duplicate, reorder,
+        revoke, patch, handled. Raises ControlError for an invalid fault.
         """
         from sim.core.service.fault_spec import FaultMatch, FaultSpec
 

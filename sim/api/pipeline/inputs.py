@@ -322,7 +322,8 @@ class StepResult(Struct, frozen=True, omit_defaults=True):
 class Outcome(Struct, kw_only=True):
     """Everything that one input caused.
 
-    `stream` is the id of the stream that it opened (0: none). `cause` is the latest earlier input
+    `stream` is the id of the stream that it opened (0: none), and `admission` tells when that is
+    announced to the client, and with which headers. `cause` is the latest earlier input
     that led to this one (0: none). `events` is what the exchange reported, in order; `answered` are
     delivery attempts that scripted receivers answered. `warning` tells the operator what could not
     be saved for later.
@@ -336,6 +337,7 @@ class Outcome(Struct, kw_only=True):
     events: list[Event] = field(default_factory=list)
     answered: list[DeliveryRecord] = field(default_factory=list)
     stream: int = 0
+    admission: Reply | None = None
     value: object = None
     cause: int = 0
     warning: str = ""

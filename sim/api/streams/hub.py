@@ -161,7 +161,7 @@ class Hub:
             self._end(revoked, Code.INTERNAL, REVOKED, why)
         self._enter(stream)
         feed.begin(stream)
-        return stream.id, self._take()
+        return stream.id, self._take(stream.id)
 
     def frame(self, stream: int, message: bytes) -> list[Effect]:
         """Handle a frame of the client. A frame on a stream that has ended is ignored.
@@ -179,7 +179,7 @@ class Hub:
             self._end(receiver, Code.RESOURCE_EXHAUSTED, refusal.message, refusal.why)
         else:
             receiver.feed.frame(receiver, message)
-        return self._take()
+        return self._take(stream)
 
     def hangup(self, stream: int) -> None:
         """Forget a stream whose client has disconnected."""
@@ -310,8 +310,8 @@ class Hub:
         for feed in self._feeds:
             feed.flush()
 
-    def _take(self) -> list[Effect]:
-        return self._stream_faults.apply(self._outbox.take())
+    def _take(self, answering: int = 0) -> list[Effect]:
+        return self._stream_faults.apply(self._outbox.take(), answering)
 
     # ---- opening and ending
 

@@ -7,18 +7,22 @@ fault with an impossible act is refused, never ignored.
 
 from __future__ import annotations
 
+import fnmatch
 from typing import Annotated
 
 from msgspec import Meta, Struct, ValidationError, convert, field
 
 from sim.core.catalogue.quirks import parse_chance
+from sim.core.model.enums import ExecutionType
 from sim.core.model.refusals import HTTP_OF_CODE, Code
 from sim.core.model.why import Facts
+from sim.core.service.json_patch import PatchOperation, check_patch
 from sim.kernel.instants import NS_PER_S, Instant, Span, format_span, parse_instant, parse_span
 
 HTTP = ("gateway", "retail", "exchange", "auth")
 CALLS = (*HTTP, "grpc")
 PLANES = (*CALLS, "stream", "webhook", "engine")
+FRAMES = ("data", "snapshot", "heartbeat")
 # Commands that a fault can delay in the engine: the operations of that plane.
 ENGINE = ("place", "cross", "replace", "cancel")
 
@@ -51,7 +55,9 @@ KINDS = (
         PLANES[:-1],
         "resets the connection: of a call instead of answering, of a stream, of a delivery attempt",
     ),
-    Kind("refuse", CALLS, "closes the connection before the first byte of the answer"),
+    Kind(
+        "refuse", CALLS, "the same as `reset`: whoever has accepted a connection can only reset it"
+    ),
     Kind(
         "hang",
         (*CALLS, "webhook"),
@@ -68,12 +74,23 @@ KINDS = (
     Kind("duplicate", ("stream", "webhook"), "sends the frame twice, or delivers the event twice"),
     Kind("reorder", ("stream",), "swaps the frame with the next one"),
     Kind("revoke", ("stream",), "ends the stream like a revoked session"),
+    Kind(
+        "patch",
+        PLANES[:-1],
+        "alters an answer, a frame or the body of a delivery, which is signed afterwards; whole or"
+        " not at all",
+    ),
 )
 EFFECTS = tuple(kind.name for kind in KINDS if kind.name not in ("status", "code", "delay"))
+# Effects with which a delay can be combined, by plane; on calls it can with every effect.
+_WITH_DELAY = {
+    "stream": ("duplicate",),
+    "webhook": ("status", "code", "reset", "hang", "duplicate"),
+}
 # Acts on the whole delivery of an event. Any other act on a webhook affects one attempt.
 OF_DELIVERIES = ("drop", "duplicate")
 # Effects on an answer: the call is handled first.
-_OF_ANSWERS = ("half_close", "slow_body")
+_OF_ANSWERS = ("half_close", "slow_body", "patch")
 
 # The gRPC code for an HTTP status, as an edge would answer.
 CODE_OF_HTTP = {
@@ -118,7 +135,14 @@ class FaultMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     caller: str = ""
     """caller: firm, user, account or key id. `*` stands for any text"""
     symbol: str = ""
-    """instrument that the call names in its path, query or body. `*` stands for any text"""
+    """instrument that the call names in its path, query or body; with `plane: stream`, that the
+    frame names. `*` stands for any text"""
+    frame: str = ""
+    """kind of a stream's frame: snapshot (what answers a subscription), heartbeat, or data (all
+    others)"""
+    execution: str = ""
+    """type of an execution that a stream's frame reports, such as FILL or CANCELED. `*` stands for
+    any text"""
     attempts: str = ""
     """attempts of a webhook delivery, counted from 1: 1, 1..3 or 2..; all by default"""
     nth: Annotated[int, Meta(ge=1)] = 0
@@ -151,7 +175,7 @@ class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     reset: bool = False
     """true: reset the connection"""
     refuse: bool = False
-    """true: close the connection before the first byte of the answer"""
+    """true: reset the connection, as `reset` does"""
     hang: bool = False
     """true: never answer"""
     half_close: bool = False
@@ -166,6 +190,9 @@ class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     """true: swap the frame with the next one"""
     revoke: bool = False
     """true: end the stream like a revoked session"""
+    patch: str | tuple[PatchOperation, ...] = ()
+    """alter the message: operations of JSON Patch (RFC 6902) on its JSON form, or the name of a
+    ready patch (`sim catalogue patches`)"""
     handled: bool = False
     """true: the exchange executes the call and only its answer is lost; half_close and slow_body
     always do so"""
@@ -188,7 +215,7 @@ class FaultAction(Struct, frozen=True, kw_only=True):
     """A compiled act: the effect on one call, frame or attempt.
 
     `status` 0 means no error; `effect` is one of EFFECTS or empty. `handled` means that the call is
-    executed and only its answer is affected.
+    executed and only its answer is affected; `alone`, that a delayed frame holds up no other.
     """
 
     fault: str
@@ -199,11 +226,13 @@ class FaultAction(Struct, frozen=True, kw_only=True):
     delay: Span = 0
     effect: str = ""
     handled: bool = False
+    patch: str | tuple[PatchOperation, ...] = ()
+    alone: bool = False
 
     @property
     def answers(self) -> bool:
-        """Whether it replaces the answer of a call instead of only delaying it."""
-        return bool(self.status or self.effect)
+        """Whether it replaces the answer of a call instead of only delaying or altering it."""
+        return bool(self.status or (self.effect and not self.patch))
 
     @property
     def of_delivery(self) -> bool:
@@ -265,30 +294,56 @@ def check(spec: FaultSpec) -> None:
                 "drop and duplicate affect the whole delivery: remove `attempts`, or use `hang` to"
                 " make an attempt fail"
             )
+    if spec.match.frame and spec.match.frame not in FRAMES:
+        raise ValueError(f"frame must be one of {', '.join(FRAMES)}, not {spec.match.frame!r}")
+    if spec.match.execution and not fnmatch.filter(ExecutionType.__members__, spec.match.execution):
+        types = ", ".join(ExecutionType.__members__)
+        raise ValueError(f"execution must be one of {types}, not {spec.match.execution!r}")
     if spec.match.plane and spec.match.plane not in PLANES:
         raise ValueError(f"plane must be one of {', '.join(PLANES)}, not {spec.match.plane!r}")
     if not planes_of(spec):
         raise ValueError(f"{_possible(spec.act)}; this one matches {_matched(spec.match)}")
 
 
+def can_answer(action: FaultAction) -> bool:
+    """Whether an act is possible on a call with one answer: every act of its plane is."""
+    return True
+
+
+def can_open(action: FaultAction) -> bool:
+    """Whether an act is possible on the opening of a stream, which has no answer to cut or alter
+    and nothing that could be executed without its answer.
+    """
+    return not action.handled
+
+
 def planes_of(spec: FaultSpec) -> tuple[str, ...]:
     """Return the planes that a fault matches and that support its act.
 
-    Only calls and commands to the engine have an instrument, only calls can be executed without an
-    answer (`handled`), and only deliveries have attempts. A fault affects the engine only if it
-    names that plane.
+    Only calls can be executed without an answer (`handled`), and only deliveries have attempts. A
+    fault affects the engine, or frames by their instrument, only if it names that plane.
     """
     matched = {spec.match.plane} if spec.match.plane else set(PLANES[:-1])
     if spec.match.attempts:
         matched &= {"webhook"}
-    if spec.match.symbol:
+    if selects_frames(spec.match):
+        matched &= {"stream"}
+    elif spec.match.symbol:
         matched &= {*CALLS, "engine"}
     if spec.act.handled:
         matched &= set(CALLS)
-    for kind in KINDS:
-        if getattr(spec.act, kind.name):
-            matched &= set(kind.planes)
+    acts = [kind for kind in KINDS if getattr(spec.act, kind.name)]
+    for kind in acts:
+        matched &= set(kind.planes)
+    if spec.act.delay and len(acts) > 1:
+        others = {kind.name for kind in acts} - {"delay"}
+        matched -= {plane for plane, able in _WITH_DELAY.items() if not others <= set(able)}
     return tuple(plane for plane in PLANES if plane in matched)
+
+
+def selects_frames(match: FaultMatch) -> bool:
+    """Whether a match looks into the frames of streams."""
+    return bool(match.frame or match.execution or (match.symbol and match.plane == "stream"))
 
 
 def _possible(act: FaultAct) -> str:
@@ -296,6 +351,9 @@ def _possible(act: FaultAct) -> str:
     reasons = [f"{kind.name} is possible on {', '.join(kind.planes)}" for kind in kinds]
     if act.handled:
         reasons.append(f"handled is possible on {', '.join(CALLS)}")
+    if act.delay and len(kinds) > 1:
+        able = (f"{' and '.join(acts)} on {plane}" for plane, acts in _WITH_DELAY.items())
+        reasons.append(f"delay goes with every act on calls, with {', with '.join(able)}")
     return "; ".join(reasons)
 
 
@@ -303,12 +361,14 @@ def _matched(match: FaultMatch) -> str:
     plane = match.plane or "any plane"
     if match.attempts:
         return f"{plane} with attempts, which only webhook deliveries have"
+    if match.frame or match.execution:
+        return f"{plane} with a frame or an execution, which only streams have"
     if match.symbol:
-        return f"{plane} with a symbol, which only calls and commands to the engine have"
+        return f"{plane} with a symbol, which deliveries do not have"
     return plane
 
 
-def compile_act(name: str, act: FaultAct) -> FaultAction:
+def compile_act(name: str, act: FaultAct, *, alone: bool = False) -> FaultAction:
     """Compile an act. Raises ValueError if it has no effect or two at once."""
     effects = [effect for effect in EFFECTS if getattr(act, effect)]
     if len(effects) > 1:
@@ -331,6 +391,11 @@ def compile_act(name: str, act: FaultAct) -> FaultAction:
             f"a fault answers with an error or has the effect {effects[0]}, not both: write two"
             " faults"
         )
+    check_patch(act.patch)
+    if act.patch and (delay or act.handled):
+        raise ValueError("patch stands alone: write a second fault for what else shall happen")
+    if not status and (act.message or act.retry_after):
+        raise ValueError("message and retry_after belong to an error: add a status or a code")
     if act.handled and not (status or effects):
         raise ValueError(
             "handled needs a failure that replaces the answer: add a status, a code, reset, refuse"
@@ -345,6 +410,8 @@ def compile_act(name: str, act: FaultAct) -> FaultAction:
         delay=delay,
         effect=effects[0] if effects else "",
         handled=act.handled or bool(effects and effects[0] in _OF_ANSWERS),
+        patch=act.patch,
+        alone=alone,
     )
 
 

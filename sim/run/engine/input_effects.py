@@ -68,7 +68,7 @@ class InputEffects:
         """Build the answer of a deferred call, and the reply that carries it."""
         finisher = self._finishers[kind]
         answer = finisher.build(self._exchange, pending)
-        return answer, self._pipeline.replies.complete(finisher.plane, answer, request_id)
+        return answer, self._pipeline.complete(finisher.plane, answer, request_id)
 
     def finish(self, input_: Input, outcome: Outcome) -> None:
         """Publish the remaining events, and collect events and effects."""

@@ -48,10 +48,6 @@ _READ = frozenset({"authorization", "x-participant-id", "traceparent"})
 Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
 Trailers: TypeAlias = tuple[tuple[str, str], ...]
 
-# Initial metadata, sent as soon as a stream is open: it may be silent for long, and some clients
-# wait for its headers.
-_OPEN: Trailers = ()
-
 
 class GrpcListener:
     """The gRPC listener of a host."""
@@ -200,7 +196,10 @@ class _Handlers(_GenericHandler):
             if not isinstance(sent, bytes):
                 reader = self._host.tasks.spawn(self._read(sent, stream))
             try:
-                await context.send_initial_metadata(_OPEN)
+                # Sent as soon as the stream is open: it may be silent for long, and some clients
+                # wait for its headers.
+                admission, elided = await self._host.replies.complete(stream.admission)
+                await context.send_initial_metadata(self._trailers(admission, elided))
                 while not isinstance(frame := await stream.take(), Close):
                     yield frame
             finally:

@@ -47,6 +47,10 @@ async def serve_web_socket(
     stamp(socket, host.now)
     writer: asyncio.Task[None] | None = None
     try:
+        admission, elided = await host.replies.complete(stream.admission)
+        if not host.settings.opaque:
+            socket.headers.update(admission.headers)
+            socket.headers.update({"x-sim-elapsed": elided} if elided else {})
         await socket.prepare(request)
         stream.sink = _sink(request)
         writer = host.tasks.spawn(_write(socket, stream, request))

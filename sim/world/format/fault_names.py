@@ -9,7 +9,14 @@ from __future__ import annotations
 from functools import cache
 
 from sim.contract.contract import load_contract
-from sim.core.service.fault_spec import ENGINE, OF_DELIVERIES, FaultSpec
+from sim.core.service.fault_spec import (
+    ENGINE,
+    OF_DELIVERIES,
+    FaultSpec,
+    can_open,
+    compile_act,
+    planes_of,
+)
 from sim.core.webhooks.payloads import TEST, WEBHOOK_TYPES
 from sim.world.format.suggestions import suggestion
 
@@ -29,6 +36,8 @@ def has_no_effect(fault: FaultSpec) -> str:
     not support its act. Otherwise "".
     """
     plane, name = fault.match.plane, fault.match.operation
+    if problem := _no_answer(fault, name):
+        return problem
     if name == TEST and any(getattr(fault.act, effect) for effect in OF_DELIVERIES):
         return (
             f"drop and duplicate are not possible on {TEST}, which is a single attempt: use hang,"
@@ -41,6 +50,18 @@ def has_no_effect(fault: FaultSpec) -> str:
         return ""
     served = ", ".join(places)
     return f"{name} exists on {served}, not on {plane}, so this fault would have no effect"
+
+
+def _no_answer(fault: FaultSpec, name: str) -> str:
+    """Why a fault has no answer to act on: its operation opens streams."""
+    act = compile_act("", fault.act)
+    if can_open(act) or "stream" in planes_of(fault):
+        return ""
+    named = [each for each in load_contract().operations if name in (each.name, each.rpc)]
+    if not named or any(each.kind == "unary" or each.rpc.startswith("Download") for each in named):
+        return ""
+    remedy = "; match `plane: stream` to alter its frames" if act.patch else ""
+    return f"{name} opens a stream, which has no answer that could be lost or altered{remedy}"
 
 
 def _places(name: str) -> tuple[str, ...]:
