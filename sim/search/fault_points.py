@@ -31,6 +31,7 @@ from typing import Any, NamedTuple, TypeAlias
 from msgspec import json
 
 from sim.core.service.fault_spec import CALLS, HTTP
+from sim.core.service.json_patch import READY
 from sim.read.errors import UsageError
 from sim.search.delta import minimal
 from sim.world.format.fault_names import operation_names, unknown_operation
@@ -80,6 +81,7 @@ FAULT_KINDS = (
     FaultKind("duplicate", MESSAGES, {"duplicate": True}),
     FaultKind("reorder", ("stream",), {"reorder": True}),
     FaultKind("revoke", ("stream",), {"revoke": True}),
+    *(FaultKind(name.replace("-", " "), (*CALLS, *MESSAGES), {"patch": name}) for name in READY),
 )
 
 

@@ -305,6 +305,11 @@ def check(spec: FaultSpec) -> None:
         raise ValueError(f"{_possible(spec.act)}; this one matches {_matched(spec.match)}")
 
 
+def acts_on_answer(act: FaultAct) -> bool:
+    """Whether an act loses or alters an answer, so that the call is executed first."""
+    return act.handled or any(getattr(act, effect) for effect in _OF_ANSWERS)
+
+
 def can_answer(action: FaultAction) -> bool:
     """Whether an act is possible on a call with one answer: every act of its plane is."""
     return True
@@ -409,7 +414,7 @@ def compile_act(name: str, act: FaultAct, *, alone: bool = False) -> FaultAction
         retry_after=retry_after,
         delay=delay,
         effect=effects[0] if effects else "",
-        handled=act.handled or bool(effects and effects[0] in _OF_ANSWERS),
+        handled=acts_on_answer(act),
         patch=act.patch,
         alone=alone,
     )

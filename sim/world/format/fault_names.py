@@ -9,14 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from sim.contract.contract import load_contract
-from sim.core.service.fault_spec import (
-    ENGINE,
-    OF_DELIVERIES,
-    FaultSpec,
-    can_open,
-    compile_act,
-    planes_of,
-)
+from sim.core.service.fault_spec import ENGINE, OF_DELIVERIES, FaultSpec, acts_on_answer, planes_of
 from sim.core.webhooks.payloads import TEST, WEBHOOK_TYPES
 from sim.world.format.suggestions import suggestion
 
@@ -54,8 +47,8 @@ def has_no_effect(fault: FaultSpec) -> str:
 
 def _no_answer(fault: FaultSpec, name: str) -> str:
     """Why a fault has no answer to act on: its operation opens streams."""
-    act = compile_act("", fault.act)
-    if can_open(act) or "stream" in planes_of(fault):
+    act = fault.act
+    if not acts_on_answer(act) or "stream" in planes_of(fault):
         return ""
     named = [each for each in load_contract().operations if name in (each.name, each.rpc)]
     if not named or any(each.kind == "unary" or each.rpc.startswith("Download") for each in named):
