@@ -30,11 +30,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import json
 
-from sim.core.service.fault_spec import CALLS, HTTP
+from sim.core.service.fault_spec import CALLS, HTTP, fault_from
 from sim.core.service.json_patch import READY
 from sim.read.errors import UsageError
 from sim.search.delta import minimal
-from sim.world.format.fault_names import operation_names, unknown_operation
+from sim.world.format.fault_names import has_no_effect, operation_names, unknown_operation
 
 # How often a run passes each point, by plane and operation.
 Survey: TypeAlias = Mapping[tuple[str, str], int]
@@ -68,6 +68,8 @@ FAULT_KINDS = (
     FaultKind("lost", CALLS, {"status": 504, "handled": True}),
     FaultKind("late", (*CALLS, *MESSAGES), {"delay": "4s"}, delays=_LATE),
     FaultKind("late engine", ("engine",), {"delay": "6s"}, delays=("1s", "4s", "12s", "31s")),
+    FaultKind("close", HTTP, {"close": True}, wire=True),
+    FaultKind("close stream", ("stream",), {"close": True}),
     FaultKind("refuse", CALLS, {"refuse": True}, wire=True),
     FaultKind("reset", CALLS, {"reset": True}, wire=True),
     FaultKind("reset stream", ("stream",), {"reset": True}),
@@ -146,7 +148,9 @@ def points(
         ]
         for nth in range(1, (min(count, max_occurrences) if max_occurrences else count) + 1):
             for kind in kinds:
-                yield Point(plane, operation, nth, kind.name, kind.act)
+                point = Point(plane, operation, nth, kind.name, kind.act)
+                if not has_no_effect(fault_from(point.document())):
+                    yield point
 
 
 # ---- trials

@@ -149,8 +149,8 @@ class ServedExchange:
         The keys of a scenario's `match` (caller, symbol, frame, execution, attempts, nth, every,
         probability, plane, until, and `from_`) select what it matches; `times` and
         `ttl` limit its number and duration. All other keys are its `act`: status, code, message,
-        delay, retry_after, reset, refuse, hang, half_close, slow_body, drop, duplicate, reorder,
-        revoke, patch, handled. Raises ControlError for an invalid fault.
+        delay, retry_after, reset, close, refuse, hang, half_close, slow_body, drop, duplicate,
+        reorder, revoke, patch, handled. Raises ControlError for an invalid fault.
         """
         from sim.core.service.fault_spec import FaultMatch, FaultSpec
 

@@ -142,7 +142,7 @@ def caller(at: ServedExchange, plane: str) -> tuple[str, Callable[[], Seen]]:
 # A gRPC client reports a broken connection as UNAVAILABLE.
 EXPECTED = {
     "status": {503}, "code": {503}, "delay": {200}, "slow_body": {200}, "hang": {TIMED_OUT},
-    "reset": {BROKEN, 503}, "refuse": {BROKEN, 503}, "half_close": {BROKEN, 503}, "patch": {200},
+    "close": {BROKEN}, "reset": {BROKEN, 503}, "refuse": {BROKEN, 503}, "half_close": {BROKEN, 503}, "patch": {200},
 }  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def test_a_call_fails_as_documented_and_the_documented_wait_recovers(at, kind, p
     at.fault(operation, plane=plane, times=1, **{kind: value})
     first = attempt()
     assert first.kind in EXPECTED[kind]
-    if first.kind in (BROKEN, 503) and kind in ("reset", "refuse", "half_close"):
+    if first.kind in (BROKEN, 503) and kind in ("close", "reset", "refuse", "half_close"):
         assert (first.kind == 503) is (plane == "grpc")
     if kind == "delay" and plane in ("auth", "exchange", "grpc"):
         assert first.elapsed == "2"
@@ -221,7 +221,13 @@ class OfGrpc(Follower):
 
 class OfWebSocket(Follower):
     operation = "MarketsStream"
-    ends = {"status": 1013, "code": 1013, "reset": "no close frame", "revoke": 1011}
+    ends = {
+        "status": 1013,
+        "code": 1013,
+        "revoke": 1011,
+        "reset": "no close frame",
+        "close": "no close frame",
+    }
 
     def open(self) -> None:
         url = web_socket_url(self.at)
@@ -247,6 +253,8 @@ class OfWebSocket(Follower):
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS if "stream" in kind.planes])
 @pytest.mark.parametrize("follower", [OfGrpc, OfWebSocket])
 def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(at, follower, kind):
+    if (follower, kind) == (OfGrpc, "close"):
+        pytest.skip("grpcio does not close one connection")
     client = follower(at)
     assert client.next() == 0  # the snapshot
     at.fault(client.operation, plane="stream", times=1, **{kind: VALUES.get(kind, True)})  # type: ignore[attr-defined]

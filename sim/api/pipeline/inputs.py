@@ -288,6 +288,13 @@ class Post(Struct, frozen=True, tag="post"):
         return shown_url(self.url)
 
 
+class Disconnect(Struct, frozen=True, tag="disconnect"):
+    """All connections of a plane end: `how` is close, reset or goaway. It is not recorded."""
+
+    plane: str
+    how: str
+
+
 class Resolve(Struct, frozen=True, tag="resolve"):
     """The answer that an earlier reply announced with `pending_on`."""
 
@@ -295,7 +302,7 @@ class Resolve(Struct, frozen=True, tag="resolve"):
     reply: Reply
 
 
-Effect: TypeAlias = Send | Close | Post | Resolve
+Effect: TypeAlias = Send | Close | Post | Resolve | Disconnect
 
 
 class Fired(Struct, frozen=True):

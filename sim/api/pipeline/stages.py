@@ -21,7 +21,7 @@ from sim.api.pipeline.altered import patch_json, patch_protobuf
 from sim.api.pipeline.authentication import Caller, authenticate_caller, key_caller, names_of
 from sim.api.pipeline.error_mapping import explanation
 from sim.api.pipeline.handler import AnyHandler
-from sim.api.pipeline.inputs import Reply, RestCall, RpcCall, StreamOpened
+from sim.api.pipeline.inputs import SCRIPT, Reply, RestCall, RpcCall, StreamOpened
 from sim.api.pipeline.replies import Replies
 from sim.api.pipeline.request_log import LoggedCall, RequestLog
 from sim.api.pipeline.requests import RequestParser, symbols_of
@@ -90,7 +90,11 @@ Stage: TypeAlias = Callable[[Any, CallState], None]
 
 
 def fault(call: Call, state: CallState) -> None:
-    """Inject a fault that does not match by instrument, before any other stage."""
+    """Inject a fault that does not match by instrument, before any other stage. A step of the
+    scenario calls without a connection, so it is refused here where a plane accepts none.
+    """
+    if call.peer == SCRIPT and state.services.exchange.listeners.closed:
+        state.services.exchange.listeners.connect(_target(call, state))
     if state.services.exchange.faults.armed:
         _strike(call, state, None)
 

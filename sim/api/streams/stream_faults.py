@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from msgspec import structs
@@ -28,6 +28,7 @@ from sim.kernel.timers import Timer
 
 REVOKED = "Subscription manager revoked session"
 RESET = "connection reset by peer"
+CLOSED = "connection closed"
 LATE_TIMER = "stream.late"
 
 # Never sent in a close frame (RFC 6455 §7.4.1): it means that the connection broke without one.
@@ -110,7 +111,7 @@ class StreamFaults:
         action = exchange.faults.pick(
             *target[:3],
             subject=target.subject,
-            can=lambda act: act.effect != "reorder" or stream.id not in self._swapped,
+            can=partial(self._can, stream),
             content=cache(lambda: content_of(stream, send.frame, answers=answers)),
         )
         if action is not None and action.patch:
@@ -119,7 +120,7 @@ class StreamFaults:
             send = send if frame is None else structs.replace(send, frame=frame)
         if action is None:
             duplicate, delay = exchange.ctx.quirks.applies(STREAM_DUPLICATES), 0
-        elif action.status or action.effect in ("revoke", "reset"):
+        elif action.status or action.effect in ("revoke", "reset", "close"):
             return self._end_stream(stream, action)
         elif action.effect == "drop":
             return ()
@@ -135,6 +136,14 @@ class StreamFaults:
             self._schedule(stream.id, due)
             return self._delayed(send.stream, self._take_overtaken(send.stream), 0)
         return self._delayed(send.stream, (*sends, *self._take_overtaken(send.stream)), delay)
+
+    def _can(self, stream: FeedStream, action: FaultAction) -> bool:
+        """Whether an act is possible: one frame at a time is overtaken, and only WebSockets have a
+        connection of their own.
+        """
+        if action.effect == "close":
+            return stream.web_socket
+        return action.effect != "reorder" or stream.id not in self._swapped
 
     def _delayed(self, stream: int, sends: tuple[Send, ...], delay: int) -> Iterable[Effect]:
         """Return the frames to send now: none if they are delayed or queue behind a delayed one."""
@@ -155,18 +164,18 @@ class StreamFaults:
 
     def _end_stream(self, stream: FeedStream, action: FaultAction) -> Iterable[Effect]:
         waiting = self._take_waiting(stream.id)
-        reset = action.effect == "reset"
-        revokes = not action.status and not reset
+        broken = {"reset": RESET, "close": CLOSED}.get(action.effect, "")
+        revokes = not action.status and not broken
         why = because("T2", fault=action.fault, like="S6" if revokes else "")
         if action.status:
             self._end(stream, action.code, action.message, why)
-        elif reset:
-            self._end(stream, Code.UNAVAILABLE, RESET, why)
+        elif broken:
+            self._end(stream, Code.UNAVAILABLE, broken, why)
         else:
             self._end(stream, Code.INTERNAL, REVOKED, why)
         for effect in self._outbox.take():
             if isinstance(effect, Close) and not revokes:
-                code = ABNORMAL_CLOSURE if reset else _close_code(action.status)
+                code = ABNORMAL_CLOSURE if broken else _close_code(action.status)
                 effect = structs.replace(effect, web_socket_code=code)
             waiting.append(effect)
         return waiting

@@ -56,6 +56,12 @@ KINDS = (
         "resets the connection: of a call instead of answering, of a stream, of a delivery attempt",
     ),
     Kind(
+        "close",
+        (*HTTP, "stream"),
+        "closes the connection before any byte of the answer, without a reset; of a WebSocket"
+        " without a close frame",
+    ),
+    Kind(
         "refuse", CALLS, "the same as `reset`: whoever has accepted a connection can only reset it"
     ),
     Kind(
@@ -174,6 +180,8 @@ class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     """delay in virtual time"""
     reset: bool = False
     """true: reset the connection"""
+    close: bool = False
+    """true: close the connection without an answer, and without a reset"""
     refuse: bool = False
     """true: reset the connection, as `reset` does"""
     hang: bool = False

@@ -29,7 +29,7 @@ def has_no_effect(fault: FaultSpec) -> str:
     not support its act. Otherwise "".
     """
     plane, name = fault.match.plane, fault.match.operation
-    if problem := _no_answer(fault, name):
+    if problem := _no_answer(fault, name) or _no_connection(fault, name):
         return problem
     if name == TEST and any(getattr(fault.act, effect) for effect in OF_DELIVERIES):
         return (
@@ -55,6 +55,19 @@ def _no_answer(fault: FaultSpec, name: str) -> str:
         return ""
     remedy = "; match `plane: stream` to alter its frames" if act.patch else ""
     return f"{name} opens a stream, which has no answer that could be lost or altered{remedy}"
+
+
+def _no_connection(fault: FaultSpec, name: str) -> str:
+    """Why a fault cannot close the connection of a stream: gRPC has the connection."""
+    if not fault.act.close or fault.match.plane != "stream":
+        return ""
+    named = [each for each in load_contract().operations if name in (each.name, each.rpc)]
+    if not named or any(each.content == "web_socket" for each in named):
+        return ""
+    return (
+        f"{name} is a stream of gRPC, whose connections grpcio does not let us close one by one:"
+        " use reset, which ends the stream, or drop_connections, which ends all of a plane"
+    )
 
 
 def _places(name: str) -> tuple[str, ...]:
