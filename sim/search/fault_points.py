@@ -65,6 +65,7 @@ _LATE = ("250ms", "1s", "12s", "31s", "2m")
 FAULT_KINDS = (
     FaultKind("error", (*CALLS, *MESSAGES), {"status": 503}),
     FaultKind("limited", CALLS, {"status": 429, "retry_after": "2s"}, delays=("1s", "30s")),
+    FaultKind("odd wait", HTTP, {"status": 429, "retry_after": "0.5"}),
     FaultKind("lost", CALLS, {"status": 504, "handled": True}),
     FaultKind("late", (*CALLS, *MESSAGES), {"delay": "4s"}, delays=_LATE),
     FaultKind("late engine", ("engine",), {"delay": "6s"}, delays=("1s", "4s", "12s", "31s")),
@@ -78,6 +79,7 @@ FAULT_KINDS = (
     FaultKind("slow answer", HTTP, {"slow_body": True}, wire=True),
     FaultKind("hang", CALLS, {"hang": True}, wire=True),
     FaultKind("reset delivery", ("webhook",), {"reset": True}),
+    FaultKind("old delivery", ("webhook",), {"timestamp": "-10m"}),
     FaultKind("hang delivery", ("webhook",), {"hang": True}),
     FaultKind("drop", MESSAGES, {"drop": True}),
     FaultKind("duplicate", MESSAGES, {"duplicate": True}),

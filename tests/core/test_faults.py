@@ -275,6 +275,12 @@ BAD = [
     ({"match": {"plane": "stream"}, "act": {"delay": "1s", "drop": True}}, "delay goes with"),
     ({"match": {"plane": "stream"}, "act": {"delay": "1s", "status": 503}}, "delay goes with"),
     ({"act": {"reset": True, "retry_after": "2s"}}, "belong to an error"),
+    ({"act": {"status": 429, "retry_after": "2\r\nx: y"}}, "one line"),
+    ({"act": {"timestamp": "0s"}}, "must differ"),
+    (
+        {"match": {"plane": "retail"}, "act": {"timestamp": "-1m"}},
+        "timestamp is possible on webhook",
+    ),
     ({"act": {"patch": "unknown-enm"}}, "no ready patch"),
     ({"act": {"patch": [{"op": "move", "path": "/a"}]}}, "op is add, remove or replace"),
     ({"act": {"patch": [{"op": "add", "path": "/a"}]}}, "have a value"),

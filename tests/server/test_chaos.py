@@ -297,7 +297,13 @@ def test_a_stream_ends_with_the_code_and_frames_that_waited_come_first(
 # ---- the catalogue
 
 
-VALUES = {"status": 503, "code": "UNAVAILABLE", "delay": "1s", "patch": "unknown-enum"}
+VALUES = {
+    "status": 503,
+    "code": "UNAVAILABLE",
+    "delay": "1s",
+    "patch": "unknown-enum",
+    "timestamp": "-10m",
+}
 
 
 def test_the_catalogue_of_faults_says_what_can_happen_where(exchange):

@@ -15,7 +15,7 @@ import grpc
 import pytest
 import requests
 from polymarket_us.errors import APIConnectionError, APIStatusError, APITimeoutError
-from standardwebhooks import Webhook
+from standardwebhooks import Webhook, WebhookVerificationError
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect as connect_web_socket
 
@@ -37,6 +37,7 @@ VALUES: dict[str, Any] = {
     "code": "UNAVAILABLE",
     "delay": "2s",
     "patch": "unknown-enum",
+    "timestamp": "-10m",
 }
 # A patch that fits the answer of the caller.
 ADDED = [{"op": "add", "path": "/sandbox", "value": [1]}]
@@ -306,6 +307,10 @@ def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_t
     call("POST", "/v1/kyc/start", json=APPLICATION)
     at.clock.advance("30m")
     received = at.webhooks.received[before + 1 :]
+    if kind == "timestamp":  # older than a receiver may accept
+        with pytest.raises(WebhookVerificationError, match="too old"):
+            Webhook(secret).verify(received[0].body, received[0].headers)
+        return
     got = [Webhook(secret).verify(item.body, item.headers) for item in received]
     reported = [row for row in at.webhooks.deliveries if row["type"] == "kyc.approved"]
     attempts = [(row["attempt"], row["outcome"]) for row in reported]
@@ -315,6 +320,7 @@ def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_t
         "duplicate": [(1, "delivered"), (1, "delivered")],
         "delay": [(1, "delivered")],
         "patch": [(1, "delivered")],
+        "timestamp": [(1, "delivered")],
     }.get(kind, [(1, "failed"), (2, "delivered")])
     if kind == "drop":  # §3.5: polling shows the decision too
         named = {"external_id": APPLICATION["external_id"]}

@@ -150,6 +150,38 @@ def test_grpc_carries_a_free_number_and_no_unknown_field(
     assert counts(world)[0] == (1, 0, 1)
 
 
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("1500ms", "2"),
+        ("2s", "2"),
+        ("0.5", "0.5"),
+        ("Tue, 08 Sep 2026 18:00:05 GMT", None),
+        ("soon", None),
+    ],
+)
+def test_retry_after_is_whole_seconds_or_as_it_is_written(
+    world: Desk, written: str, sent: str | None
+) -> None:
+    fault(world, {"status": 429, "retry_after": written}, plane="gateway")
+    headers = dict(world.gateway.get("/v2/leagues").reply.headers)
+    assert headers["Retry-After"] == (sent or written)
+
+
+@pytest.mark.parametrize("odds", ["always", "never"])
+def test_a_webhook_body_may_have_spaces_that_a_receiver_would_not_write(
+    world: Desk, odds: str
+) -> None:
+    world.quirk("webhook.body_spacing", odds)
+    world.register_webhook()
+    world.start_kyc()
+    world.advance("1h")
+    body = world.webhooks[-1].body
+    libraries = (json.dumps(json.loads(body)), json.dumps(json.loads(body), separators=(",", ":")))
+    libraries += tuple(json.dumps(json.loads(body), indent=indent) for indent in (2, 4))
+    assert (body.decode() in libraries) is (odds == "never")
+
+
 # ---- frames
 
 

@@ -271,7 +271,8 @@ class Close(Struct, frozen=True, tag="close"):
 class Post(Struct, frozen=True, tag="post"):
     """A webhook attempt to make now, signed with the secret of this fingerprint ("" unsigned).
 
-    `receiver` names the scripted receiver that answers it; then nothing is sent.
+    `receiver` names the scripted receiver that answers it; then nothing is sent. `skew` moves the
+    timestamp that is signed.
     """
 
     attempt: str
@@ -281,6 +282,7 @@ class Post(Struct, frozen=True, tag="post"):
     secret: str = ""
     timeout: Span = 5_000_000_000
     receiver: str = ""
+    skew: Span = 0
 
     @property
     def shown_url(self) -> str:

@@ -81,6 +81,12 @@ KINDS = (
     Kind("reorder", ("stream",), "swaps the frame with the next one"),
     Kind("revoke", ("stream",), "ends the stream like a revoked session"),
     Kind(
+        "timestamp",
+        ("webhook",),
+        "signs an attempt as if it were sent so long before (-10m) or after; impossible without a"
+        " secret, because nothing is signed then",
+    ),
+    Kind(
         "patch",
         PLANES[:-1],
         "alters an answer, a frame or the body of a delivery, which is signed afterwards; whole or"
@@ -175,7 +181,8 @@ class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     message: str = ""
     """message of the error"""
     retry_after: str = ""
-    """header Retry-After of the answer; by default one second with a 429, else none"""
+    """header Retry-After of the answer: a duration such as 2s, sent as whole seconds, or any other
+    text as it is; by default one second with a 429, else none"""
     delay: str = ""
     """delay in virtual time"""
     reset: bool = False
@@ -198,6 +205,8 @@ class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     """true: swap the frame with the next one"""
     revoke: bool = False
     """true: end the stream like a revoked session"""
+    timestamp: str = ""
+    """sign a delivery as if it were sent at another time, such as -10m"""
     patch: str | tuple[PatchOperation, ...] = ()
     """alter the message: operations of JSON Patch (RFC 6902) on its JSON form, or the name of a
     ready patch (`sim catalogue patches`)"""
@@ -224,6 +233,7 @@ class FaultAction(Struct, frozen=True, kw_only=True):
 
     `status` 0 means no error; `effect` is one of EFFECTS or empty. `handled` means that the call is
     executed and only its answer is affected; `alone`, that a delayed frame holds up no other.
+    `skew` moves the timestamp of a delivery; `retry_text` is a Retry-After that is no duration.
     """
 
     fault: str
@@ -231,16 +241,23 @@ class FaultAction(Struct, frozen=True, kw_only=True):
     code: Code = Code.OK
     message: str = ""
     retry_after: Span | None = None
+    retry_text: str = ""
     delay: Span = 0
     effect: str = ""
     handled: bool = False
     patch: str | tuple[PatchOperation, ...] = ()
     alone: bool = False
+    skew: Span = 0
+
+    @property
+    def alters(self) -> bool:
+        """Whether it alters a message that is sent; it is known only then whether it can."""
+        return bool(self.patch or self.skew)
 
     @property
     def answers(self) -> bool:
         """Whether it replaces the answer of a call instead of only delaying or altering it."""
-        return bool(self.status or (self.effect and not self.patch))
+        return bool(self.status or (self.effect and not self.alters))
 
     @property
     def of_delivery(self) -> bool:
@@ -392,9 +409,17 @@ def compile_act(name: str, act: FaultAct, *, alone: bool = False) -> FaultAction
     status = act.status or (HTTP_OF_CODE[code] if code else 0)
     delay = parse_span(act.delay) if act.delay else 0
     # Every 429 says when to retry (§7.1), including an injected one.
-    retry_after = NS_PER_S if status == 429 else None
+    retry_after, retry_text = (NS_PER_S if status == 429 else None), ""
     if act.retry_after:
-        retry_after = parse_span(act.retry_after)
+        try:
+            retry_after = parse_span(act.retry_after)
+        except ValueError:
+            retry_after, retry_text = None, act.retry_after
+        if not retry_text.isprintable():
+            raise ValueError("retry_after is one line of a header")
+    skew = parse_span(act.timestamp) if act.timestamp else 0
+    if act.timestamp and not skew:
+        raise ValueError("timestamp must differ from the real one, such as -10m")
     if delay < 0 or (retry_after is not None and retry_after < 0):
         raise ValueError("delay and retry_after must not be negative")
     if not (status or effects or delay):
@@ -405,8 +430,8 @@ def compile_act(name: str, act: FaultAct, *, alone: bool = False) -> FaultAction
             " faults"
         )
     check_patch(act.patch)
-    if act.patch and (delay or act.handled):
-        raise ValueError("patch stands alone: write a second fault for what else shall happen")
+    if (act.patch or skew) and (delay or act.handled):
+        raise ValueError(f"{effects[0]} stands alone: write a second fault for what else")
     if not status and (act.message or act.retry_after):
         raise ValueError("message and retry_after belong to an error: add a status or a code")
     if act.handled and not (status or effects):
@@ -420,11 +445,13 @@ def compile_act(name: str, act: FaultAct, *, alone: bool = False) -> FaultAction
         code=code or CODE_OF_HTTP.get(status, Code.UNKNOWN if status else Code.OK),
         message=act.message or _MESSAGES.get(status, "injected fault"),
         retry_after=retry_after,
+        retry_text=retry_text,
         delay=delay,
         effect=effects[0] if effects else "",
         handled=acts_on_answer(act),
         patch=act.patch,
         alone=alone,
+        skew=skew,
     )
 
 

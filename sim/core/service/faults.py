@@ -54,6 +54,7 @@ class InjectedFault(Injected):
             retry_after=action.retry_after,
         )
         self.fault = action.fault
+        self.retry_text = action.retry_text
         self.connection_fault = action.effect
         self.remedy = f"a tester injected this: DELETE /_sim/v1/faults/{action.fault} ends it"
 
@@ -213,7 +214,7 @@ class Faults(Stateful[FaultsState]):
                     fault.impossible += 1
                     continue
                 chosen = fault.action
-                if not chosen.patch:
+                if not chosen.alters:
                     self.acted(chosen, FaultTarget(plane, operation, caller, subject, attempt))
         return chosen
 
@@ -274,8 +275,10 @@ class Faults(Stateful[FaultsState]):
     def alter_delivery(
         self, action: FaultAction, kind: str, firm: str, event: str, attempt: int, body: bytes
     ) -> bytes:
-        """Return the body of an attempt after a patch."""
-        altered = patched_json(action.patch, body)
+        """Return the body of an attempt after a patch. An empty body of an unsigned attempt, whose
+        timestamp cannot be altered, is impossible.
+        """
+        altered = patched_json(action.patch, body) if action.patch else body or None
         target = FaultTarget("webhook", kind, (firm,), event, attempt)
         self.acted(action, target, altered is not None)
         return body if altered is None else altered

@@ -1,8 +1,8 @@
 """The listeners of the planes: whether they accept connections.
 
 A plane that accepts none refuses connections (ECONNREFUSED); those that are open stay open. The
-server follows this state. Calls of a scenario's own steps have no connection: they are refused in
-this module.
+server follows this state. The calls of a scenario have no connection, so they are refused here,
+where a server would not have accepted one.
 """
 
 from __future__ import annotations

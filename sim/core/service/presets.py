@@ -83,6 +83,7 @@ def _hostile() -> Iterator[Named]:
         yield _fault(name, plane, "1/50", patch="extra-field")
     for act in ({"revoke": True}, {"reset": True}, {"close": True}, {"status": 503}):
         yield _fault(name, "stream", "1/200", **act)
+    yield _fault(name, "webhook", "1/50", timestamp="-10m")
     for act in ({"drop": True}, {"reset": True}, {"duplicate": True}, {"status": 500}):
         yield _fault(name, "webhook", "1/8", **act)
     yield _fault(name, "webhook", "1/5", delay="1m")

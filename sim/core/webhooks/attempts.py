@@ -69,8 +69,11 @@ class Attempts:
         timeout = ctx.assumptions.number(WEBHOOK_TIMEOUT)
         if action is None or not action.answers:
             body = notice.body
-            if action is not None and action.patch:
-                body = self._alter(action, notice.type, notice.firm, notice.event_id, number, body)
+            altered = action if action is not None and action.alters else None
+            if altered is not None:
+                about = notice.type, notice.firm, notice.event_id, number
+                signed = body if secret or altered.patch else b""
+                body = self._alter(altered, *about, signed) or body
             self.outbox.append(
                 Attempt(
                     id=name,
@@ -83,6 +86,7 @@ class Attempts:
                     secret=secret,
                     due=ctx.now,
                     timeout=timeout,
+                    skew=altered.skew if altered is not None else 0,
                 )
             )
         timer = ctx.timers.schedule(ctx.now + timeout, TIMEOUT_TIMER, name)

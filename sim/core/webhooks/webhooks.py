@@ -36,7 +36,7 @@ from sim.core.catalogue.assumptions import (
     WEBHOOK_SHAPE,
     WEBHOOK_TIMEOUT,
 )
-from sim.core.catalogue.quirks import WEBHOOK_DUPLICATES
+from sim.core.catalogue.quirks import WEBHOOK_BODY_SPACING, WEBHOOK_DUPLICATES
 from sim.core.model.context import Context
 from sim.core.model.events import KycDecided
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
@@ -194,7 +194,8 @@ class WebhookService:
             return ""
         ctx = self._ctx
         event_id = ctx.ids.uuid("webhook.event")
-        notice = Notice(event_id, kind, firm, body_of(payload(event_id)), ctx.now)
+        body = body_of(payload(event_id), spaced=ctx.quirks.applies(WEBHOOK_BODY_SPACING))
+        notice = Notice(event_id, kind, firm, body, ctx.now)
         self._state.notices[event_id] = notice
         keep_last(self._state.notices, KEPT_EVENTS)
         open = self._breakers.of(firm).state == "open"

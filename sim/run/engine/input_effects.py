@@ -86,7 +86,15 @@ class InputEffects:
         webhooks = self._exchange.webhooks
         for post in webhooks.take_attempts():
             outcome.effects.append(
-                Post(post.id, post.url, post.event_id, post.body, post.secret, post.timeout)
+                Post(
+                    post.id,
+                    post.url,
+                    post.event_id,
+                    post.body,
+                    post.secret,
+                    post.timeout,
+                    skew=post.skew,
+                )
             )
         for registration in webhooks.take_settled():
             _, reply = self._finish("webhook registration", registration, registration.request_id)

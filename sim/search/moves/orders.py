@@ -120,6 +120,7 @@ def fault(
     value: Any = {
         "status": choices.choice((429, 500, 503, 504)),
         "delay": choices.choice(("1ms", "2s", "6s")),
+        "timestamp": choices.choice(("-10m", "-6m", "1h")),
         "patch": choices.choice(tuple(READY)),
     }.get(kind.name, True)
     match: Document = {"plane": plane, **choices.choice(matches)}
