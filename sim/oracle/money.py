@@ -82,11 +82,16 @@ def entry_fee(exchange: NaiveExchange, market: Market, order: NaiveOrder, qty: i
     return charge * CASH // 100
 
 
-def reserve(exchange: NaiveExchange, account: NaiveAccount, market: Market) -> int:
-    """Return what the open orders of an instrument reserve: the worse of its sides (rule P3)."""
+def largest_reserve(exchange: NaiveExchange, account: NaiveAccount) -> int:
+    """Return the largest reserve of a single instrument, the worse of its sides (P3, P6)."""
     return max(
-        side_cost(exchange, account, market, _orders(market, account.name, side))[0]
-        for side in (BUY, SELL)
+        (
+            side_cost(exchange, account, market, _orders(market, account.name, side))[0]
+            for market in exchange.markets.values()
+            if market.orders or market.stops
+            for side in (BUY, SELL)
+        ),
+        default=0,
     )
 
 

@@ -136,13 +136,12 @@ class OrderRules:
 
     def rejected(self, order: NaiveOrder, event: Document) -> None:
         """Judge an order that was rejected by a report."""
-        if order.quote_id:
-            self._hearing.undecided("trades outside the book")
-            return
-        if order.cross_id and not self._calls.requests(self._hearing.observed):
+        waits = bool(order.cross_id) and not self._calls.requests(self._hearing.observed)
+        if order.quote_id or waits:
             self._exchange.received.pop(order.id, None)
             self._queue.take(order.id, OrderRequest)
-            self._hearing.undecided("a cross that waits for the engine")
+            kind = "a cross that waits for the engine" if waits else "trades outside the book"
+            self._hearing.undecided(kind)
             return
         request, late = self._next(order)
         execution = event["execution"]
@@ -308,8 +307,12 @@ class OrderRules:
         # a list enters as a whole: what needs no engine is checked of all its orders first
         is_list = observed.operation.endswith("InsertOrderList")
         changes = self._calls.changes(observed)
-        nameless = (each for each in changes if not (each.order_id or each.clord_id))
-        refusals: list[OrderRefusal | None] = [each.problem or invalid("M34") for each in nameless]
+        refusals: list[OrderRefusal | None] = [
+            each.problem or invalid("M34")
+            for each in changes
+            if (each.problem and each.problem.kind == "invalid")
+            or not (each.order_id or each.clord_id)
+        ]
         refusals += [reception_refusal(self._exchange, request) for request in requests]
         entries = [entry_refusal(self._exchange, request) for request in requests]
         refusals += [

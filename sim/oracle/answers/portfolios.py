@@ -12,8 +12,8 @@ from itertools import pairwise
 from sim.kernel.instants import Instant, format_instant, parse_instant, same_trade_date, trade_date
 from sim.oracle.answers.reading import Reading, bare, instant, listed, pairs, words
 from sim.oracle.answers.reports import TRADE_STATES
-from sim.oracle.money import buying_power, margin, returns_collateral
-from sim.oracle.state import BUY, CASH, SELL, Document, Market, NaiveAccount, NaivePosition
+from sim.oracle.money import buying_power, largest_reserve, margin, returns_collateral
+from sim.oracle.state import CASH, Document, NaiveAccount, NaivePosition
 
 FLOOR: Instant = parse_instant("2026-05-01T00:00:00Z")
 ENTRY_TYPES = words(
@@ -31,21 +31,13 @@ _CHANGES = pairs(
 )
 
 
-def reserve(account: NaiveAccount, market: Market, side: int) -> Fraction:
-    """Return what the orders of a side of an instrument reserve, in dollars, without fees (P3).
+def entry_types(request: Document) -> set[str]:
+    """Return the types of entries that a ledger shows: those asked for, or all public ones (P18).
 
-    What closes a position costs nothing, and the best prices close first.
+    One that is undefined asks for nothing.
     """
-    orders = [order for order in (*market.orders, *market.stops) if order.side == side]
-    orders = [order for order in orders if order.account == account.name]
-    net = account.positions.get(market.symbol, NaivePosition()).net
-    closable, cost = max(0, -net if side == BUY else net), 0
-    for order in sorted(orders, key=lambda order: (-order.sign * order.price, order.queue)):
-        closing = min(closable, order.leaves_qty)
-        closable -= closing
-        price = order.price if side == BUY else market.price_scale - order.price
-        cost += (order.leaves_qty - closing) * price
-    return Fraction(cost, market.price_scale * market.qty_scale)
+    types = {bare(each) for each in listed(request.get("entryTypes"))} - {"UNDEFINED"}
+    return types or set(ENTRY_TYPES) - SUPPRESSED
 
 
 class PortfolioRules(Reading):
@@ -84,10 +76,8 @@ class PortfolioRules(Reading):
         if returns_collateral(exchange, account):
             self._hearing.undecided("margin with collateral return")
         else:
-            symbols = {order.symbol for order in exchange.open_orders(account.name)}
-            markets = [exchange.market(symbol) for symbol in symbols]
-            reserves = [reserve(account, each, side) for each in markets for side in (BUY, SELL)]
-            needed, reserved = margin(exchange, account), max(reserves, default=Fraction(0))
+            needed = margin(exchange, account)
+            reserved = Fraction(largest_reserve(exchange, account), CASH)
             free = Fraction(buying_power(exchange, account), CASH)
             net = is_retail or exchange.assumed("balances.buying_power_net")
             names = ("marginRequirement", "capitalRequirement", "alternateCapitalRequirement")
@@ -170,8 +160,7 @@ class PortfolioRules(Reading):
     def _cash_ledger(self, answer: Document) -> None:
         """Judge rows of the cash ledger: public types, and balances that continue (P17-P20)."""
         entries, request = answer["entries"], self._request
-        types = {bare(each) for each in listed(request.get("entryTypes"))}
-        types = types or set(ENTRY_TYPES) - SUPPRESSED
+        types = entry_types(request)
         due = {}
         for row in self._history.entries("CashMoved", self._account().name):
             kind, usd = ENTRY_TYPES[row["type"]], request.get("currency", "USD").upper() == "USD"
