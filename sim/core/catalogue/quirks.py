@@ -75,6 +75,10 @@ STREAM_DUPLICATES = Quirk("stream_duplicates", "6.2", "S1", NEVER).described(
 WEBHOOK_DUPLICATES = Quirk("webhook_duplicates", "6.1", "K13", NEVER).described(
     "An event is delivered twice under the same event_id. Delivery is at least once."
 )
+WEBHOOK_BODY_SPACING = Quirk("webhook.body_spacing", "6.1", "S6.1-6", NEVER).described(
+    "The body of a webhook has spaces that no JSON library writes by default. A receiver that "
+    "parses it and writes it again gets other bytes, and another signature."
+)
 INSTRUMENT_COLUMNS_FAIL = Quirk("instrument_columns_fail", "4.3", "S4.3-13", ALWAYS).described(
     "ListInstruments answers 500 to a where_clause on instrument_product, outcome_type or "
     "event_subcategory, and finds nothing for one on event_id."
