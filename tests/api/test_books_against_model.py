@@ -289,7 +289,7 @@ class Both:
             )
         except RpcError as error:
             unknown = "nope" in symbols
-            text = "unknown symbol: nope" if unknown else "depth must not be negative"
+            text = "instrument does not exist" if unknown else "depth must not be negative"
             assert (error.code, error.message) == (5 if unknown else 3, text)
             return
         followed = Followed(stream, talks=False, configured=True, everything=not symbols)

@@ -128,8 +128,10 @@ class Model:
         """The data of a market as it is, with the instant at which it was first sent so."""
         if (kind, symbol) not in self.encoded:
             created = self.book(symbol) if kind == "MARKET_DATA" else self.lite(symbol)
-            if self.samples:
-                created["lastPriceSample"] = self.sample(symbol)
+            if self.samples and kind == "MARKET_DATA":
+                created["stats"]["lastPriceSample"] = self.sample(created["stats"])
+            elif self.samples:
+                created["lastPriceSample"] = self.sample(created)
             self.encoded[kind, symbol] = created
         return self.encoded[kind, symbol]
 
@@ -215,13 +217,13 @@ class Model:
             result["shortQuote"] = {"value": short, "currency": "USD"}
         return result
 
-    def sample(self, symbol: str) -> dict[str, Any] | None:
-        """The prices of both sides at the last trade."""
-        mine = [trade for trade in self.trades if trade.symbol == symbol]
-        if not mine:
+    def sample(self, displayed: dict[str, Any]) -> dict[str, Any] | None:
+        """The current prices of both sides."""
+        price = displayed.get("currentPx")
+        if price is None:
             return None
-        price, at = mine[-1].price, format_instant(mine[-1].at)
-        return {"timestamp": at, "longPrice": usd(price), "shortPrice": usd(1 - price)}
+        short = usd(1 - Fraction(price["value"]))
+        return {"longPx": price, "shortPx": short, "ts": format_instant(self.now)}
 
     def state(self, symbol: str) -> str:
         return f"MARKET_STATE_{self.trading.state(symbol).name}"
