@@ -132,7 +132,7 @@ class BookRules(Reading):
 
     def _settlement(self, answer: Document) -> None:
         market = self._market(answer["symbol"])
-        if answer["stats"]:
+        if answer.get("stats"):
             self._stats(market, answer["stats"])
 
     # ---- statistics
