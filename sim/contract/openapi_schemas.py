@@ -90,7 +90,7 @@ class Components:
             name = prefixed or field.json_name
             property_schema = self._field(cls, field, answer=answer)
             properties[name] = described(property_schema, f"{cls.__full_name__}.{field.name}")
-            if always_written(cls, field) if answer else field.required:
+            if always_written(cls, field, self._switches) if answer else field.required:
                 required.append(name)
         schema: Schema = {"type": "object", "properties": properties}
         if required:
@@ -105,7 +105,7 @@ class Components:
             return {"type": "object", "additionalProperties": element}
         if field.repeated:
             return {"type": "array", "items": element}
-        null = answer and field.nullable and always_written(cls, field)
+        null = answer and field.nullable and always_written(cls, field, self._switches)
         return nullable(element) if null else element
 
     def _element(self, field: Field, *, answer: bool) -> Schema:

@@ -20,6 +20,7 @@ from sim.contract.contract import Contract
 from sim.contract.messages import Message
 from sim.kernel.instants import Instant
 from sim.kernel.journal_reader import UNREADABLE
+from sim.read.relations import Applied, applied
 from sim.run.engine.engine import Engine
 from sim.run.simulation import Simulation
 
@@ -44,7 +45,7 @@ class Beginning(Struct, frozen=True):
     | people | verifications and prefills, by firm and external id |
     | webhooks | registrations, events, deliveries, attempts and breakers |
     | assumed | the value of an assumption by its name, as it is at the moment of the question |
-    | active | whether a quirk is active, by its name, at the moment of the question |
+    | odds | how often a quirk acts, by its name, at the moment of the question: m of n times |
     """
 
     now: Instant
@@ -63,7 +64,7 @@ class Beginning(Struct, frozen=True):
     people: tuple[Document, Document]
     webhooks: Document
     assumed: Callable[[str], Any]
-    active: Callable[[str], bool]
+    odds: Callable[[str], tuple[int, int]]
 
 
 class ObservedInput:
@@ -166,6 +167,12 @@ class ObservedInput:
         if reply is None or reply.pending_on or reply.chunks is not None:
             return None
         return self._answer_of(reply)
+
+    @property
+    def broken_relations(self) -> Iterator[Applied]:
+        """The relations between fields that the answer breaks."""
+        rows = applied(self.operation, self.answer) if self.operation else ()
+        return (row for row in rows if not row.holds)
 
     def _answer_of(self, reply: Reply) -> Any:
         if isinstance(self._input, RestCall) or getattr(self._input, "web_socket", False):
@@ -302,7 +309,7 @@ def beginning_of(simulation: Simulation) -> Beginning:
         people=to_builtins((exchange.kyc.save(), exchange.prefills.save())),
         webhooks=to_builtins(exchange.webhooks.save()),
         assumed=ctx.assumptions.save().__getitem__,
-        active=lambda name: ctx.quirks.save().get(name, (0, 1))[0] > 0,
+        odds=lambda name: ctx.quirks.save().get(name, (0, 1)),
     )
 
 

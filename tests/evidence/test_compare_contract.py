@@ -21,7 +21,7 @@ GET_ORDER, GET_BOOK, LEDGER = "/v1/order/", "/v1/markets/", "/v1/funding/balance
 
 
 POSITIONS = "/v1/positions/ledger/download"
-REFUSAL = {"code": 5, "message": "unknown order", "details": []}  # as the exchange plane has it
+REFUSAL = {"status": 404, "message": "unknown order"}  # as only 429 has it
 BIDS = "answer.body.marketData.bids"
 PADDED = [{"px": {"value": "0.40", "currency": "USD"}, "qty": "5.0000"}]
 
@@ -50,7 +50,7 @@ CHANGES = {
         "/v1/trading/orders", "answer.status", "status", 403, status=400
     ),
     "a refusal in the form of another plane": Change(
-        GET_ORDER, "answer.body.status", "error form", REFUSAL, "answer.body", 404
+        GET_ORDER, "answer.body.code", "error form", REFUSAL, "answer.body", 404
     ),
     "another content type": Change(GET_ORDER, "answer.headers.content-type", "header", "text/html"),
     "a frame of a socket": Change("marketData", "frame.body.marketData.state", "enum", "OPEN"),
@@ -125,6 +125,7 @@ def test_what_an_observation_explains_is_the_specifications(tmp_path, compare):
     assert code == 1
     assert reported == {
         ("markets.deprecated_fields", "specification"),
+        ("gateway.unset_fields", "specification"),
         ("markets.quote_value", "specification"),
         ("reports.as_csv", "specification"),
     }

@@ -128,7 +128,7 @@ class _Shapes:
             if dialect is not None and not field.active(dialect.since, self._switches):
                 shape.gone.update(dict.fromkeys(names, field.kept_by))
                 continue
-            written = dialect is not None and always_written(cls, field)
+            written = dialect is not None and always_written(cls, field, self._switches)
             check, digits = self._value(field), DIGITS.get((cls.__name__, field.json_name))
             if digits is not None and cls.__module__.endswith(("retail_v1", "gateway_v1")):
                 check = _with_digits(check, digits)
@@ -141,7 +141,7 @@ class _Shapes:
             shape.members.update(dict.fromkeys(names, member))
             if written:
                 kept = dialect is not None and not field.active(dialect.since)
-                always.append((field.json_name, other, field.kept_by if kept else ""))
+                always.append((field.json_name, other, field.kept_by if kept else field.omit_by))
         shape.always = tuple(always)
 
     # ---- values

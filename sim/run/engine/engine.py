@@ -414,7 +414,7 @@ class Engine:
         try:
             outcome.stream, effects = self.hub.open(admitted)
             outcome.effects += effects
-            self.pipeline.log_subscription(opened, admitted)
+            outcome.admission = self.pipeline.log_subscription(opened, admitted)
         except Refusal as refusal:
             outcome.reply = self.pipeline.refuse_subscription(opened, admitted, refusal)
 

@@ -37,7 +37,7 @@ RETAIL_REJECTS = choice(
     "expects."
 )
 OFF_TICK_PRICE = choice(
-    "retail.off_tick_price", "favour", "refuse", "floor", source="§4.2, which does not say how"
+    "retail.off_tick", "in_favour", "refuse", "floor", source="§4.2, which does not say how"
 ).because(
     "Extra precision of a retail limit price is normalised in the client's favour: a buy down to "
     "the tick, a sell up to it, so that no order trades at a worse price than its limit. `refuse` "

@@ -67,6 +67,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     fault = "arm this fault in every exchange: an entry of a scenario's `faults`"
     options: dict[str, Any] = {"action": "append", "default": [], "metavar": "JSON"}
     group.addoption("--exchange-fault", help=fault, **options)
+    fuse = (
+        "what a test that uses the exchange cannot connect to: the real service (live, the default)"
+        " or everything that is not loopback (all)"
+    )
+    group.addoption("--exchange-fuse", choices=("live", "all"), default="live", help=fuse)
+    hosts = "hosts of the real service to which tests may connect, one a line"
+    parser.addini("exchange_allow_live_hosts", hosts, type="linelist", default=[])
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -77,6 +84,11 @@ def pytest_configure(config: pytest.Config) -> None:
         " fixture serves: a file beside the test or a bundled name; in which reading of the"
         " service; from which instant on; and, with steps='ignore', that the test does not fail"
         " when a step of the scenario does",
+    )
+    config.addinivalue_line(
+        "markers",
+        "exchange(allow_live_hosts=[...]): hosts of the real service to which this test may connect"
+        " although it uses the exchange",
     )
     for text in config.getoption("exchange_fault"):
         _fault_of(text)
@@ -290,6 +302,34 @@ def _reading_of(text: object, setting: str) -> str:
     if text in ("", *READINGS):
         return str(text)
     pytest.fail(f"{setting} must be one of {', '.join(READINGS)}, not {text!r}", pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Keep a test that uses the exchange away from the real service."""
+    from sim.testing.fuse import FuseLimits, fused
+
+    marker = item.get_closest_marker("exchange")
+    hosts = (*item.config.getini("exchange_allow_live_hosts"), *_allowed(marker))
+    limits = FuseLimits(hosts, item.config.getoption("exchange_fuse") == "all")
+    with fused(limits, used=_uses_exchange(item)):
+        return (yield)
+
+
+def _allowed(marker: pytest.Mark | None) -> list[str]:
+    """The hosts that a marker `exchange` allows."""
+    if marker is None:
+        return []
+    hosts = marker.kwargs.get("allow_live_hosts")
+    if marker.args or marker.kwargs.keys() != {"allow_live_hosts"} or not isinstance(hosts, list):
+        usage = '@pytest.mark.exchange(allow_live_hosts=["api.example.com"])'
+        raise pytest.UsageError(f"invalid marker: write {usage}")
+    return [str(host).lower() for host in hosts]
+
+
+def _uses_exchange(item: pytest.Item) -> bool:
+    fixtures = {"exchange", "module_exchange", "session_exchange"}
+    return not fixtures.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 @pytest.hookimpl(wrapper=True)
