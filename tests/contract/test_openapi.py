@@ -167,7 +167,7 @@ def test_credentials_and_participant_headers_are_told(documents: dict[str, Any])
         "application/json",
         "application/x-www-form-urlencoded",
     }
-    assert "security" not in token
+    assert token["security"] == []
 
 
 @pytest.fixture(scope="module")
