@@ -316,9 +316,7 @@ def found_sections(question: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _stems(text: str) -> Counter[str]:
-    """Return the words of a text and how often it has them, without the endings of plurals and
-    verbs.
-    """
+    """Count the words of a text, without the endings of plurals and verbs."""
     words = re.findall(r"[a-z0-9_.]*[a-z0-9_]", text.lower())
     return Counter(re.sub(r"(?<=\w\w\w)(ing|ed|es|s|e)$", "", word) for word in words)
 
