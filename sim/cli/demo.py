@@ -85,7 +85,9 @@ def run(args: argparse.Namespace) -> int:
     finally:
         seed, digest = exchange.seed, exchange.digest
         exchange.close()
-    put("", f"seed {seed}, digest {digest}", f"replay it: {sim_command('replay', args.journal)}")
+    # Two demos differ in the port of the webhook receiver, which its registration names.
+    put("", f"seed {seed}, digest {digest} (with the receiver's port)")
+    put(f"replay it: {sim_command('replay', args.journal)}")
     return 0
 
 

@@ -4,9 +4,11 @@ clients.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from datetime import UTC, datetime, timedelta
 
+import grpc
 import pytest
 
 from sim.core.model.refusals import InvalidRequest
@@ -430,3 +432,14 @@ def test_a_users_own_sim_fails_only_the_tests_that_need_the_exchange(pytester, m
     result.assert_outcomes(passed=1, errors=1)
     shadowing = own if own.name == "sim.py" else own.parent
     result.stdout.fnmatch_lines([f"the exchange of this test needs*{shadowing} stands in front*"])
+
+
+async def test_streams_that_are_cancelled_while_they_are_refused_are_no_failures(exchange, caplog):
+    async with grpc.aio.insecure_channel(exchange.grpc) as channel:
+        opened = channel.unary_stream("/exchange.v1.OrderEntryAPI/CreateOrderSubscription")
+        for number in range(40):
+            stream = opened(b"")  # without a token: refused
+            await asyncio.sleep(0.002 * (number % 2))
+            stream.cancel()
+        await asyncio.sleep(0.5)
+    assert "a call failed" not in caplog.text

@@ -261,6 +261,8 @@ class _Handlers(_GenericHandler):
 
 
 async def _failed(method: str, context: Context, error: Exception) -> NoReturn:
+    if context.cancelled() or isinstance(error, grpc.aio.InternalError):
+        raise asyncio.CancelledError from None  # the client is gone, so nothing can be sent
     log_failure(error, "a call failed: %s", method)
     if lack := lacking(error):
         await context.abort(grpc.StatusCode.UNAVAILABLE, lack)
