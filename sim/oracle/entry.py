@@ -7,6 +7,7 @@ the way: the price of a derived limit (M21) or of a sweep (M10), the quantity th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import gcd
 
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.matching import COLLECTING, bounded, conflict, opposite, reached, sweep
@@ -314,11 +315,31 @@ def _cost(market: Market, order: NaiveOrder, price: int) -> int:
 
 
 def unfunded(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> Iterator[OrderRefusal]:
-    """Yield that the account cannot pay for the order with its others (rules P3, P4)."""
-    lacking = shortage(exchange, market, order)
+    """Yield that the account cannot pay for the order with its others (rules P3, P4).
+
+    A retail order may be trimmed to what the account can pay for (`retail.shortfall`).
+    """
+    lacking = bool(shortage(exchange, market, order))
+    if lacking and order.channel == RETAIL and exchange.assumed("retail.shortfall") == "trim":
+        lacking = not _trims(exchange, market, order)
     if lacking:
         calls = exchange.assumed("retail.funds_refusal") == "400" and order.channel == RETAIL
         yield invalid("P4") if calls else OrderRefusal("P4")
+
+
+def _trims(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> bool:
+    """Trim an order to the largest quantity that can be paid for; False if there is none."""
+    least = int(market.terms["min_qty"])
+    step, asked = gcd(least, market.qty_scale), order.qty
+    least = max(least, order.min_qty)
+    low, high = -(-least // step), asked // step
+    while low <= high:
+        middle = (low + high) // 2
+        order.qty = order.leaves_qty = middle * step
+        low, high = (low, middle - 1) if shortage(exchange, market, order) else (middle + 1, high)
+    fits = high * step >= least
+    order.qty = order.leaves_qty = high * step if fits else asked
+    return fits
 
 
 def meets(market: Market, order: NaiveOrder) -> Iterator[OrderRefusal]:

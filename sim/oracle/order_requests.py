@@ -384,14 +384,14 @@ def slippage_limit(tolerance: Document | None, market: Market, order: NaiveOrder
 def limit_price(exchange: NaiveExchange, message: Document, market: Market, side: int) -> int:
     """Return a limit at the tick, which is never worse for the client than what it sent (§4.2)."""
     price, tick = _dollars(message["price"]) * market.price_scale, int(market.terms["tick"])
-    up = side == SELL and exchange.assumed("retail.off_tick_price") == "favour"
+    up = side == SELL and exchange.assumed("retail.off_tick") == "in_favour"
     return ceil(price / tick) * tick if up else cut(price, tick)
 
 
 def _is_refused(exchange: NaiveExchange, amount: Document, market: Market) -> bool:
     """Return whether a price is off the tick where that is refused (rule M4)."""
     steps = _dollars(amount) * market.price_scale / market.terms["tick"]
-    return steps.denominator != 1 and bool(exchange.assumed("retail.off_tick_price") == "refuse")
+    return steps.denominator != 1 and bool(exchange.assumed("retail.off_tick") == "refuse")
 
 
 def cut(units: Fraction, step: int) -> int:

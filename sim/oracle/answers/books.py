@@ -115,7 +115,10 @@ class BookRules(Reading):
         best = [{"px": str(side[0][0]), "qty": str(side[0][1])} if side else None for side in sides]
         bid, offer = [side[0][0] for side in sides] if all(sides) else [0, 0]
         mode, total = self._exchange.assumed("book.mid_price_rounding"), bid + offer
-        mean = {"down": total // 2, "up": -(-total // 2), "even": round(Fraction(total, 2))}[mode]
+        rounded = {"up": -(-total // 2), "even": round(Fraction(total, 2))}
+        mean: object = rounded.get(mode, total // 2)
+        if mode == "exact" and total % 2 and self._hearing.observed.input["type"] == "rest":
+            mean = f"{total // 2}.5"
         expected: Document = {"bestBid": best[0], "bestOffer": best[1]}
         expected |= {"spread": str(offer - bid), "midPrice": str(mean)}
         self._state(market, answer, expected)
@@ -129,7 +132,7 @@ class BookRules(Reading):
 
     def _settlement(self, answer: Document) -> None:
         market = self._market(answer["symbol"])
-        if answer["stats"]:
+        if answer.get("stats"):
             self._stats(market, answer["stats"])
 
     # ---- statistics
