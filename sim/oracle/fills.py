@@ -28,21 +28,16 @@ def trade(
     """
     theta = rates(exchange, market.terms)
     for order, aggressor in ((taker, True), (maker, False)):
-        charge = exact = Fraction(0)
+        charge = Fraction(0)
         if mode == "none":
             pass
         elif aggressor or mode == "both_taker":
-            before = order.taker_fees
             charge = taker_charge(market, order, theta, qty, price)
-            exact = order.taker_fees - before if theta.cap is None else charge
         else:
-            exact = -fee(market, theta.maker, qty, price)
-            charge = rounded(market, exact)
-        held = exchange.position(order.account, market.symbol)
-        if held.fees is not None:
-            held.fees += exact
+            charge = -rounded(market, fee(market, theta.maker, qty, price))
         commission = int(charge * market.price_scale * market.qty_scale)
         fill(exchange, market, order, qty, price, commission, aggressor=aggressor)
+        exchange.position(order.account, market.symbol).fees += commission
         move(exchange, market, order, qty, price)
         pay(exchange, market, order, qty, price, commission)
         exchange.filled.append((order.account, market.symbol))
@@ -181,6 +176,7 @@ def expect_position(
         bought=held.bought,
         sold=held.sold,
         bod=held.bod,
+        fees=held.fees,
     )
 
 

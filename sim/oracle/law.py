@@ -116,7 +116,7 @@ class Law:
             self._adopt_order(event["execution"]["order"])
         elif event["event"] == "PositionChanged":
             held = self.exchange.position(event["account"], event["symbol"])
-            for name in ("net", "cost", "realized", "bought", "sold", "bod"):
+            for name in ("net", "cost", "realized", "bought", "sold", "bod", "fees"):
                 setattr(held, name, event[name])
             held.changed = event["at"]
         elif event["event"] == "CashMoved":
