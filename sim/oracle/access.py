@@ -16,7 +16,7 @@ from typing import NamedTuple
 from sim.kernel.instants import NS_PER_S
 from sim.oracle import removals
 from sim.oracle.hearing import Hearing
-from sim.oracle.limits import PLANES, NaiveLimits, go_duration
+from sim.oracle.limits import EXTRA, PLANES, NaiveLimits, go_duration
 from sim.oracle.state import Document
 from sim.oracle.tokens import Issuer, Token
 from sim.read.observed import ObservedInput
@@ -390,7 +390,7 @@ class AccessRules:
                 raise Undecidable("a limit whose counting began anew")
             if wait:
                 text = "rate limit exceeded"
-                if name not in PLANES.values():
+                if name not in PLANES.values() and name not in EXTRA:
                     text = self._text(method, wait)
                 return Refused(self._limits.rule(name), 429, 8, wait, text)
         return None
