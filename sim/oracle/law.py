@@ -109,8 +109,6 @@ class Law:
             self._executed(event)
         else:
             self._caused(event)
-            if kind == "PositionChanged":  # by a trade that is not decided
-                self.exchange.position(event["account"], event["symbol"]).fees = None
         self._adopt(event)
 
     def _compare(self, expected: Expected, event: Document) -> None:
