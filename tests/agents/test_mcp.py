@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from sim.cli.main import main
 from tests.agents.agent import begin, exercise, investigate, rows_of
 from tests.agents.evals import TASKS
 
@@ -310,11 +311,9 @@ def test_without_the_extra_one_sentence_says_how_to_install_it(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("where", ["0.0.0.0:0", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999"])
-@pytest.mark.long
-def test_http_listens_on_loopback_only(where: str) -> None:
-    done = subprocess.run([*COMMAND, "--http", where], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("sim: --http ")
+def test_http_listens_on_loopback_only(where: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", "--http", where]) == 2
+    assert capsys.readouterr().err.startswith("sim: --http ")
 
 
 @pytest.fixture(scope="module")
