@@ -3,19 +3,28 @@
 A first run without faults records the fault points of the test. The test then runs once for every
 fault at every point, and survives the fault if it passes. With `--explore-pairs N` up to N sets of
 faults follow (`sim/search/fault_points.py`). A test that does not end is stopped, because its
-client waits without a timeout of its own.
+client waits without a timeout of its own; the report shows where it waited.
+
+With `--explore-jobs N` further processes of pytest make the trials whose numbers are theirs
+(`--explore-shard`), and this one collects what they write.
 """
 
 from __future__ import annotations
 
 import io
+import operator
 import signal
+import subprocess
+import sys
 import threading
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
+from types import FrameType
 from typing import Any, TextIO, cast
 
 import pytest
@@ -25,20 +34,24 @@ from sim.read.commands import python_command
 from sim.read.progress import Progress, reporting
 from sim.search.fault_points import (
     FAILED,
+    FAULT_KINDS,
     HUNG,
     INVARIANT,
+    NOT_AFFECTED,
     SURVIVED,
     FaultSet,
     Trial,
     by_point,
     points,
     sets_of,
+    trial_of,
     try_sets,
 )
 
 SURVEY: pytest.StashKey[dict[tuple[str, str], int]] = pytest.StashKey()
 ARMED: pytest.StashKey[list[str]] = pytest.StashKey()
 BROKEN: pytest.StashKey[list[str]] = pytest.StashKey()
+IDLE: pytest.StashKey[bool] = pytest.StashKey()  # whether an armed fault never acted
 
 LONGEST_S = 10.0
 SHOWN = 12
@@ -68,6 +81,11 @@ class Explorer:
         self._config = config
         self.trials: list[Trial] = []
         self.sets: list[Trial] = []
+        self._order: list[tuple[str, str, str]] = []
+        shard, _, shards = str(config.getoption("explore_shard")).partition("/")
+        jobs = config.getoption("explore_jobs") if shards == "1" else 1
+        self._shard, self._shards = int(shard), max(int(shards), jobs)
+        self._others = OtherShards(config, jobs) if jobs > 1 else None
         self._unused = 0
         self._failing: list[str] = []
 
@@ -87,7 +105,8 @@ class Explorer:
         elif any(report.failed for report in reports):
             self._failing.append(item.nodeid)
         elif not any(report.skipped for report in reports):
-            limit_s = max(2.0, min(LONGEST_S, 10 * took))
+            chosen_s = float(self._config.getoption("explore_seconds"))
+            limit_s = chosen_s or max(2.0, min(LONGEST_S, 10 * took))
             self._try_all(item, nextitem, survey, limit_s)
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
@@ -103,20 +122,23 @@ class Explorer:
 
         def run(tries: Iterable[FaultSet]) -> Iterator[Trial]:
             for faults in tries:
-                verdict, why = self._verdict(item, nextitem, faults, limit_s)
-                yield Trial(item.nodeid, faults, verdict, (why,), dict(item.stash[SURVEY].items()))
+                verdict, *why = self._verdict(item, nextitem, faults, limit_s)
+                survey = dict(item.stash[SURVEY].items())
+                yield Trial(item.nodeid, faults, verdict, tuple(why), survey)
 
         option = self._config.getoption
         base = dict(survey)  # the test counts on in the survey
         names = ("operations", "faults", "max_occurrences")
         limits: dict[str, Any] = {name: option(f"explore_{name}") for name in names}
-        tried = [(point,) for point in points(base, wire=True, **limits)]
+        every = [(point,) for point in points(base, wire=True, **limits)]
+        self._order += [(item.nodeid, each.where, each.kind) for (each,) in every]
+        tried = every[self._shard :: self._shards]
         alone: list[Trial] = []
         with self._progress(tried, f"trials of {item.name}") as progress:
             for trial in run(progress.each(tried)):
                 self.trials.append(trial)
                 alone.append(trial)
-        most = option("explore_pairs")
+        most = -(-option("explore_pairs") // self._shards)
         sets = sets_of(base, alone, wire=True, faults=limits["faults"])[:most] if most else []
         results = try_sets(sets, run)
         with self._progress(sets, f"pairs and timings of {item.name}") as progress:
@@ -134,25 +156,29 @@ class Explorer:
 
     def _verdict(
         self, item: pytest.Item, nextitem: pytest.Item | None, faults: FaultSet, limit_s: float
-    ) -> tuple[str, str]:
+    ) -> tuple[str, ...]:
+        """Return a verdict, and why: a message, and where a test that hung waited."""
         if hasattr(item, "_initrequest"):
             item._initrequest()  # so that its fixtures are built again
         item.stash[ARMED] = [point.as_json() for point in faults]
         item.stash[BROKEN] = []
+        item.stash[IDLE] = False
+        stack: list[str] = []
         try:
-            with _limited(limit_s):
+            with _limited(limit_s, stack):
                 reports = runtestprotocol(item, log=False, nextitem=nextitem)
         except TrialTimeout:
-            return HUNG, f"stopped after {limit_s:.0f} s"
+            return HUNG, f"stopped after {limit_s:.0f} s", *stack
         finally:
             del item.stash[ARMED]
         if item.stash[BROKEN]:
             return INVARIANT, item.stash[BROKEN][0]
         failed = [report for report in reports if report.failed]
         if not failed:
-            return SURVIVED, ""
+            return (NOT_AFFECTED if item.stash[IDLE] else SURVIVED), ""
         why = _why(failed[0])
-        return HUNG if why.startswith("TrialTimeout") or ".TrialTimeout" in why else FAILED, why
+        hung = why.startswith("TrialTimeout") or ".TrialTimeout" in why
+        return (HUNG, why, *stack) if hung else (FAILED, why)
 
     @property
     def _lost(self) -> list[Trial]:
@@ -167,6 +193,16 @@ class Explorer:
 
         write = terminalreporter.write_line
         terminalreporter.section("explored faults")
+        if self._others is not None:
+            singles, sets, problems = self._others.collect()
+            numbers = {key: number for number, key in enumerate(self._order)}
+            key = operator.attrgetter("subject", "where", "kind")
+            self.trials = sorted(
+                [*self.trials, *singles], key=lambda each: numbers.get(key(each), len(numbers))
+            )
+            self.sets += sets
+            for problem in problems:
+                write(problem)
         rows = [row for row in self._rows() if row["not survived"]]
         if rows:
             print_table(rows, table := StringIO())
@@ -174,36 +210,44 @@ class Explorer:
                 write(line)
         for kind, tried in (("", self.trials), (" of pairs and timings", self.sets)):
             if tried:
-                alive = sum(trial.survived for trial in tried)
+                idle = sum(trial.verdict == NOT_AFFECTED for trial in tried)
+                lost = sum(not trial.survived for trial in tried)
                 count = counted(len(tried), "trial")
-                write(f"{count}{kind}: {alive} survived, {len(tried) - alive} did not")
-        lost = self._lost
+                alive = len(tried) - lost - idle
+                rest = f"; {idle} could not act" if idle else ""
+                write(f"{count}{kind}: {alive} survived, {lost} did not{rest}")
+        losses = self._lost
         if self._failing:
             write(f"not explored, because they fail without any fault: {', '.join(self._failing)}")
         if not self.trials:
             tests = counted(self._unused, "test")
             write(f"nothing was explored: {tests} without the fixture `exchange`")
-        for trial in lost[:SHOWN]:
+        for trial in losses[:SHOWN]:
             write(f"{trial.verdict}: {trial.kind} at {trial.where} of {trial.subject}")
-            write(f"  {trial.failures[0]}")
-        if len(lost) > SHOWN:
-            write(f"… and {len(lost) - SHOWN} more; --explore-json FILE has all of them")
-        if lost:
-            file, colons, name = lost[0].subject.partition("::")
+            for line in trial.failures:
+                write(f"  {line}")
+        if len(losses) > SHOWN:
+            write(f"… and {len(losses) - SHOWN} more; --explore-json FILE has all of them")
+        if losses:
+            file, colons, name = losses[0].subject.partition("::")
             test = f"{self._config.rootpath / file}{colons}{name}"
             faults = [
-                word for point in lost[0].faults for word in ("--exchange-fault", point.as_json())
+                word for point in losses[0].faults for word in ("--exchange-fault", point.as_json())
             ]
             write(f"next: {python_command('pytest', test, *faults)}")
         path = self._config.getoption("explore_json")
         if path:
             trials = (*self.trials, *self.sets)
-            rows = [trial.document("test", {"why": trial.failures[0]}) for trial in trials]
+            rows = [
+                trial.document("test", {"why": trial.failures[0], "stack": trial.failures[1:]})
+                for trial in trials
+            ]
             Path(path).write_bytes(json.format(json.encode(rows)) + b"\n")
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         for (test, where), trials in by_point(self.trials).items():
             lost = [trial for trial in trials if not trial.survived]
+            acted = [trial for trial in trials if trial.verdict != NOT_AFFECTED]
             names = [
                 trial.kind + ("" if trial.verdict == FAILED else f" ({trial.verdict})")
                 for trial in lost
@@ -211,7 +255,7 @@ class Explorer:
             yield {
                 "test": test.rpartition("::")[2],
                 "point": where,
-                "survived": f"{len(trials) - len(lost)} of {len(trials)}",
+                "survived": f"{len(acted) - len(lost)} of {len(acted)}",
                 "not survived": ", ".join(names),
             }
 
@@ -221,6 +265,56 @@ class Explorer:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+class OtherShards:
+    """Processes of pytest that make the other parts of the trials."""
+
+    def __init__(self, config: pytest.Config, jobs: int) -> None:
+        self._folder = TemporaryDirectory()
+        command = [sys.executable, "-m", "pytest", *config.invocation_params.args]
+        self._files = [Path(self._folder.name, f"{shard}.json") for shard in range(1, jobs)]
+        self._running = [
+            subprocess.Popen(
+                [*command, f"--explore-shard={shard}/{jobs}", f"--explore-json={file}"],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            for shard, file in enumerate(self._files, start=1)
+        ]
+
+    def collect(self) -> tuple[list[Trial], list[Trial], list[str]]:
+        """Return the trials of single faults, those of sets, and what went wrong."""
+        from msgspec import json
+
+        trials: list[Trial] = []
+        problems = []
+        for process, file in zip(self._running, self._files, strict=True):
+            code = process.wait()
+            if file.is_file():
+                trials += map(trial_of, json.decode(file.read_bytes()))
+            else:
+                problems.append(f"a part of the trials is missing: its process ended with {code}")
+        self._folder.cleanup()
+        singles = [each for each in trials if len(each.faults) == 1 and _is_plain(each)]
+        return singles, [each for each in trials if each not in singles], problems
+
+
+def _is_plain(trial: Trial) -> bool:
+    """Whether a trial of one fault is that of a kind, and not of another timing."""
+    return any(kind.name == trial.kind for kind in FAULT_KINDS)
+
+
+def _waiting(frame: FrameType | None) -> Iterator[str]:
+    """Yield where a test waits: the frames of its own code, and the innermost one."""
+    stack = traceback.extract_stack(frame)
+    begin = next(
+        (number for number, each in enumerate(stack) if each.name == "pytest_pyfunc_call"), 0
+    )
+    calls = stack[begin + 1 :]
+    own = [each for each in calls if "site-packages" not in each.filename][:4]
+    for each in own if own[-1:] == calls[-1:] else [*own, *calls[-1:]]:
+        yield f"waits at {Path(each.filename).name}:{each.lineno} in {each.name}: {each.line}"
+
+
 def _why(report: pytest.TestReport) -> str:
     crash = getattr(report.longrepr, "reprcrash", None)
     text = str(crash.message if crash is not None else report.longrepr)
@@ -228,8 +322,8 @@ def _why(report: pytest.TestReport) -> str:
 
 
 @contextmanager
-def _limited(limit_s: float) -> Iterator[None]:
-    """Raise `TrialTimeout` in the block after a number of seconds.
+def _limited(limit_s: float, stack: list[str]) -> Iterator[None]:
+    """Raise `TrialTimeout` in the block after a number of seconds. `stack` gets where it was.
 
     Without an alarm signal (on Windows, in another thread) a test that hangs is not stopped.
     """
@@ -237,7 +331,8 @@ def _limited(limit_s: float) -> Iterator[None]:
         yield
         return
 
-    def ring(*_: object) -> None:
+    def ring(_: int, frame: FrameType | None) -> None:
+        stack.extend(_waiting(frame))
         raise TrialTimeout(f"stopped after {limit_s:.0f} s")
 
     before = signal.signal(signal.SIGALRM, ring)
