@@ -16,6 +16,7 @@ import operator
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
@@ -310,7 +311,8 @@ def _waiting(frame: FrameType | None) -> Iterator[str]:
         (number for number, each in enumerate(stack) if each.name == "pytest_pyfunc_call"), 0
     )
     calls = stack[begin + 1 :]
-    own = [each for each in calls if "site-packages" not in each.filename][:4]
+    libraries = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib"))
+    own = [each for each in calls if not each.filename.startswith(libraries)]
     for each in own if own[-1:] == calls[-1:] else [*own, *calls[-1:]]:
         yield f"waits at {Path(each.filename).name}:{each.lineno} in {each.name}: {each.line}"
 

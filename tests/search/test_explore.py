@@ -311,19 +311,17 @@ def test_waits(exchange):
 @pytest.mark.long
 def test_several_processes_find_the_same_and_a_hang_shows_where_it_waits(pytester):
     pytester.makepyfile(test_client=WAITS)
-    found = []
+    verdicts = []
     for jobs in (1, 2):
         result = explore_tests(pytester, f"--seconds 2 --jobs {jobs} --faults [heu]*")
         assert result.ret == 1
         result.stdout.fnmatch_lines(
-            ["*waits at test_client.py:5 in read: return requests.get(url)*"]
+            ["*waits at test_client.py:4 in read: return requests.get(url)*"]
         )
         result.stdout.fnmatch_lines(["*2 could not act*"])
         rows = json.loads((pytester.path / "found.json").read_text())
-        found.append([(row["kind"], row["verdict"]) for row in rows])
-    assert found[0] == found[1]
-    verdicts = dict(found[0])
-    assert (verdicts["hang"], verdicts["error"], verdicts["unknown enum"]) == (
-        *("hung", "failed", "survived"),
-    )
-    assert verdicts["empty page"] == verdicts["unknown error code"] == "not affected"
+        verdicts.append([(row["kind"], row["verdict"]) for row in rows])
+    assert verdicts[0] == verdicts[1]
+    of = dict(verdicts[0])
+    assert (of["hang"], of["error"], of["unknown enum"]) == (*("hung", "failed", "survived"),)
+    assert of["empty page"] == of["unknown error code"] == "not affected"
