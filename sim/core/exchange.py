@@ -136,6 +136,7 @@ class Exchange:
         self._compose_people(ctx, environment, webhook_hosts, receivers)
         self._compose_money(ctx)
         self.answer_caches: dict[object, dict[Any, Any]] = {}
+        self.began = now
         self.published = 0
         self._flushed = 0
         self._components = self._table()

@@ -112,7 +112,7 @@ class LifecycleRules:
             self._wake(market, exchange.now - 1)
         for order in exchange.open_orders():
             self._watch(order)
-        exchange.date_others_by(lambda market: self.owed(market, exchange.now)[0])
+        exchange.date_others_by(self._dated)
 
     def _wake(self, market: Market, after: Instant) -> None:
         """From now on the run tells whatever happens to an instrument."""
@@ -151,6 +151,16 @@ class LifecycleRules:
         if state == OPEN and self.maintenance.suspends(at) and not self._is_spared(market, at):
             return SUSPENDED, "W2"
         return state, rule
+
+    def _dated(self, market: Market) -> int:
+        """Return the state of a market of which no event tells. Its game may be over (rule L7)."""
+        exchange = self._hearing.exchange
+        state = self.owed(market, exchange.now)[0]
+        if (state, market.state) == (OPEN, CLOSED) and market.symbol in exchange.fresh:
+            if market.terms["event"]:
+                market.closes, state = exchange.now, CLOSED
+                self._hearing.undecided("facts of a game")
+        return state
 
     def _is_spared(self, market: Market, at: Instant) -> bool:
         """Return whether a market opened after maintenance suspended all, and still may be open."""

@@ -214,8 +214,7 @@ def trial_of(document: dict[str, Any]) -> Trial:
         for name, fault in zip(names, document["faults"], strict=True)
         for match in (fault["match"],)
     )
-    failures = (document["why"], *document["stack"])
-    return Trial(document["test"], faults, document["verdict"], failures)
+    return Trial(document["test"], faults, document["verdict"], (document["why"],))
 
 
 def by_point(trials: Iterable[Trial]) -> dict[tuple[str, str], list[Trial]]:

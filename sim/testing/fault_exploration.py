@@ -3,22 +3,25 @@
 A first run without faults records the fault points of the test. The test then runs once for every
 fault at every point, and survives the fault if it passes. With `--explore-pairs N` up to N sets of
 faults follow (`sim/search/fault_points.py`). A test that does not end is stopped, because its
-client waits without a timeout of its own; the report shows where it waited.
+client waits without a timeout of its own, and the verdict says where it waits.
 
 With `--explore-jobs N` further processes of pytest make the trials whose numbers are theirs
 (`--explore-shard`), and this one collects what they write.
+
+A fault that a test did not survive is one more failure of the test, so that exit code, last line
+and JUnit agree; so is an exploration that was interrupted, and one that met no call at all.
 """
 
 from __future__ import annotations
 
+import asyncio
 import io
 import operator
+import os
 import signal
 import subprocess
 import sys
-import sysconfig
 import threading
-import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
@@ -32,6 +35,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from sim.read.commands import python_command
+from sim.read.layout import counted
 from sim.read.progress import Progress, reporting
 from sim.search.fault_points import (
     FAILED,
@@ -87,6 +91,7 @@ class Explorer:
         jobs = config.getoption("explore_jobs") if shards == "1" else 1
         self._shard, self._shards = int(shard), max(int(shards), jobs)
         self._others = OtherShards(config, jobs) if jobs > 1 else None
+        self._problems: list[str] = []
         self._unused = 0
         self._failing: list[str] = []
 
@@ -98,7 +103,8 @@ class Explorer:
         began = monotonic()
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
         took = monotonic() - began
-        for report in reports:
+        *parts, teardown = reports
+        for report in parts:
             hook.pytest_runtest_logreport(report=report)
         survey = item.stash.get(SURVEY, None)
         if survey is None:
@@ -108,7 +114,15 @@ class Explorer:
         elif not any(report.skipped for report in reports):
             chosen_s = float(self._config.getoption("explore_seconds"))
             limit_s = chosen_s or max(2.0, min(LONGEST_S, 10 * took))
-            self._try_all(item, nextitem, survey, limit_s)
+            before = len(self._lost)
+            try:
+                self._try_all(item, nextitem, survey, limit_s)
+            except KeyboardInterrupt:
+                _fail(item, "its exploration was interrupted")
+                raise
+            if lost := len(self._lost) - before:
+                _fail(item, f"{counted(lost, 'trial')} with faults not survived")
+        hook.pytest_runtest_logreport(report=teardown)
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
 
@@ -123,9 +137,8 @@ class Explorer:
 
         def run(tries: Iterable[FaultSet]) -> Iterator[Trial]:
             for faults in tries:
-                verdict, *why = self._verdict(item, nextitem, faults, limit_s)
-                survey = dict(item.stash[SURVEY].items())
-                yield Trial(item.nodeid, faults, verdict, tuple(why), survey)
+                verdict, why = self._verdict(item, nextitem, faults, limit_s)
+                yield Trial(item.nodeid, faults, verdict, (why,), dict(item.stash[SURVEY].items()))
 
         option = self._config.getoption
         base = dict(survey)  # the test counts on in the survey
@@ -157,19 +170,17 @@ class Explorer:
 
     def _verdict(
         self, item: pytest.Item, nextitem: pytest.Item | None, faults: FaultSet, limit_s: float
-    ) -> tuple[str, ...]:
-        """Return a verdict, and why: a message, and where a test that hung waited."""
+    ) -> tuple[str, str]:
         if hasattr(item, "_initrequest"):
             item._initrequest()  # so that its fixtures are built again
         item.stash[ARMED] = [point.as_json() for point in faults]
         item.stash[BROKEN] = []
         item.stash[IDLE] = False
-        stack: list[str] = []
         try:
-            with _limited(limit_s, stack):
+            with _limited(limit_s, str(self._config.rootpath)):
                 reports = runtestprotocol(item, log=False, nextitem=nextitem)
-        except TrialTimeout:
-            return HUNG, f"stopped after {limit_s:.0f} s", *stack
+        except TrialTimeout as error:
+            return HUNG, str(error)
         finally:
             del item.stash[ARMED]
         if item.stash[BROKEN]:
@@ -178,8 +189,7 @@ class Explorer:
         if not failed:
             return (NOT_AFFECTED if item.stash[IDLE] else SURVIVED), ""
         why = _why(failed[0])
-        hung = why.startswith("TrialTimeout") or ".TrialTimeout" in why
-        return (HUNG, why, *stack) if hung else (FAILED, why)
+        return HUNG if why.startswith("TrialTimeout") or ".TrialTimeout" in why else FAILED, why
 
     @property
     def _lost(self) -> list[Trial]:
@@ -189,21 +199,10 @@ class Explorer:
         """Write which faults the tests survived and which they did not."""
         from msgspec import json
 
-        from sim.read.layout import counted
         from sim.read.tables import print_table
 
         write = terminalreporter.write_line
         terminalreporter.section("explored faults")
-        if self._others is not None:
-            singles, sets, problems = self._others.collect()
-            numbers = {key: number for number, key in enumerate(self._order)}
-            key = operator.attrgetter("subject", "where", "kind")
-            self.trials = sorted(
-                [*self.trials, *singles], key=lambda each: numbers.get(key(each), len(numbers))
-            )
-            self.sets += sets
-            for problem in problems:
-                write(problem)
         rows = [row for row in self._rows() if row["not survived"]]
         if rows:
             print_table(rows, table := StringIO())
@@ -212,37 +211,37 @@ class Explorer:
         for kind, tried in (("", self.trials), (" of pairs and timings", self.sets)):
             if tried:
                 idle = sum(trial.verdict == NOT_AFFECTED for trial in tried)
-                lost = sum(not trial.survived for trial in tried)
+                losses = sum(not trial.survived for trial in tried)
                 count = counted(len(tried), "trial")
-                alive = len(tried) - lost - idle
                 rest = f"; {idle} could not act" if idle else ""
-                write(f"{count}{kind}: {alive} survived, {lost} did not{rest}")
-        losses = self._lost
+                alive = len(tried) - losses - idle
+                write(f"{count}{kind}: {alive} survived, {losses} did not{rest}")
+        for problem in self._problems:
+            write(problem)
+        lost = self._lost
         if self._failing:
             write(f"not explored, because they fail without any fault: {', '.join(self._failing)}")
         if not self.trials:
             tests = counted(self._unused, "test")
-            write(f"nothing was explored: {tests} without the fixture `exchange`")
-        for trial in losses[:SHOWN]:
+            reason = f"nothing was explored; {tests} without the fixture `exchange`"
+            report = pytest.TestReport("--explore", ("", None, ""), {}, "failed", reason, "call")
+            terminalreporter.stats.setdefault("error", []).append(report)
+        for trial in lost[:SHOWN]:
             write(f"{trial.verdict}: {trial.kind} at {trial.where} of {trial.subject}")
-            for line in trial.failures:
-                write(f"  {line}")
-        if len(losses) > SHOWN:
-            write(f"… and {len(losses) - SHOWN} more; --explore-json FILE has all of them")
-        if losses:
-            file, colons, name = losses[0].subject.partition("::")
+            write(f"  {trial.failures[0]}")
+        if len(lost) > SHOWN:
+            write(f"… and {len(lost) - SHOWN} more; --explore-json FILE has all of them")
+        if lost:
+            file, colons, name = lost[0].subject.partition("::")
             test = f"{self._config.rootpath / file}{colons}{name}"
             faults = [
-                word for point in losses[0].faults for word in ("--exchange-fault", point.as_json())
+                word for point in lost[0].faults for word in ("--exchange-fault", point.as_json())
             ]
             write(f"next: {python_command('pytest', test, *faults)}")
         path = self._config.getoption("explore_json")
         if path:
             trials = (*self.trials, *self.sets)
-            rows = [
-                trial.document("test", {"why": trial.failures[0], "stack": trial.failures[1:]})
-                for trial in trials
-            ]
+            rows = [trial.document("test", {"why": trial.failures[0]}) for trial in trials]
             Path(path).write_bytes(json.format(json.encode(rows)) + b"\n")
 
     def _rows(self) -> Iterator[dict[str, Any]]:
@@ -261,9 +260,19 @@ class Explorer:
             }
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail the run if a fault was not survived."""
-        if session.exitstatus == pytest.ExitCode.OK and self._lost:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        """Collect the trials of other processes. Fail the run if there was nothing to explore."""
+        if self._others is not None:
+            singles, sets, self._problems = self._others.collect()
+            numbers = {key: number for number, key in enumerate(self._order)}
+            key = operator.attrgetter("subject", "where", "kind")
+            self.trials = sorted(
+                [*self.trials, *singles], key=lambda each: numbers.get(key(each), len(numbers))
+            )
+            self.sets += sets
+            if session.exitstatus == pytest.ExitCode.OK and (self._lost or self._problems):
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if session.exitstatus == pytest.ExitCode.OK and not self.trials:
+            session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 class OtherShards:
@@ -295,26 +304,15 @@ class OtherShards:
             else:
                 problems.append(f"a part of the trials is missing: its process ended with {code}")
         self._folder.cleanup()
-        singles = [each for each in trials if len(each.faults) == 1 and _is_plain(each)]
-        return singles, [each for each in trials if each not in singles], problems
+        kinds = {kind.name for kind in FAULT_KINDS}
+        singles = [each for each in trials if each.kind in kinds]
+        return singles, [each for each in trials if each.kind not in kinds], problems
 
 
-def _is_plain(trial: Trial) -> bool:
-    """Whether a trial of one fault is that of a kind, and not of another timing."""
-    return any(kind.name == trial.kind for kind in FAULT_KINDS)
-
-
-def _waiting(frame: FrameType | None) -> Iterator[str]:
-    """Yield where a test waits: the frames of its own code, and the innermost one."""
-    stack = traceback.extract_stack(frame)
-    begin = next(
-        (number for number, each in enumerate(stack) if each.name == "pytest_pyfunc_call"), 0
-    )
-    calls = stack[begin + 1 :]
-    libraries = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib"))
-    own = [each for each in calls if not each.filename.startswith(libraries)]
-    for each in own if own[-1:] == calls[-1:] else [*own, *calls[-1:]]:
-        yield f"waits at {Path(each.filename).name}:{each.lineno} in {each.name}: {each.line}"
+def _fail(item: pytest.Item, reason: str) -> None:
+    """Report that a test failed, beside its run without faults."""
+    report = pytest.TestReport(item.nodeid, item.location, {}, "failed", reason, "call")
+    item.ihook.pytest_runtest_logreport(report=report)
 
 
 def _why(report: pytest.TestReport) -> str:
@@ -323,9 +321,36 @@ def _why(report: pytest.TestReport) -> str:
     return text.strip().splitlines()[0] if text.strip() else "failed"
 
 
+def _waiting(frame: FrameType | None, folder: str) -> str:
+    """Return where code below a folder waits: the innermost line of a stack, or of the tasks of
+    its event loop.
+    """
+    loop = asyncio._get_running_loop()
+    frames = [*_outwards(frame)]
+    for task in asyncio.all_tasks(loop) if loop is not None else ():
+        coroutine: Any = task.get_coro()
+        stack: list[FrameType] = []
+        while getattr(coroutine, "cr_frame", None) is not None:
+            stack.append(coroutine.cr_frame)
+            coroutine = coroutine.cr_await
+        frames = stack[::-1] + frames
+    own = [each for each in frames if each.f_code.co_filename.startswith(folder + os.sep)]
+    if not own:
+        return ""
+    file, name = Path(own[0].f_code.co_filename).relative_to(folder), own[0].f_code.co_name
+    return f" in {name}, {file}:{own[0].f_lineno}"
+
+
+def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
 @contextmanager
-def _limited(limit_s: float, stack: list[str]) -> Iterator[None]:
-    """Raise `TrialTimeout` in the block after a number of seconds. `stack` gets where it was.
+def _limited(limit_s: float, folder: str) -> Iterator[None]:
+    """Raise `TrialTimeout` in the block after a number of seconds; it says where code below a
+    folder waits.
 
     Without an alarm signal (on Windows, in another thread) a test that hangs is not stopped.
     """
@@ -333,12 +358,15 @@ def _limited(limit_s: float, stack: list[str]) -> Iterator[None]:
         yield
         return
 
+    rings: list[str] = []
+
     def ring(_: int, frame: FrameType | None) -> None:
-        stack.extend(_waiting(frame))
-        raise TrialTimeout(f"stopped after {limit_s:.0f} s")
+        rings.append(f"stopped after {limit_s:.0f} s{_waiting(frame, folder)}")
+        raise TrialTimeout(rings[0])
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, limit_s)
+    # again later, because what ends the block may wait for a thread that hangs
+    signal.setitimer(signal.ITIMER_REAL, limit_s, LONGEST_S / 2)
     try:
         yield
     finally:

@@ -115,7 +115,7 @@ def test_malformed_orders_are_refused_at_once_and_leave_nothing(
         "/v1/orders", json={key: value for key, value in body.items() if value is not None}
     )
     assert answer.status == 400
-    assert answer.json()["status"] == 400
+    assert answer.json()["code"] == 3
     assert retail.ann.read("/v1/orders/open") == {"orders": []}
 
 
@@ -225,7 +225,7 @@ def test_a_no_order_posts_the_rest_of_the_dollar(retail: RetailWorld) -> None:
     fill = retail.order(retail.ann, intent=BUY_NO, price="0.70").json()["executions"][-1]
     assert (fill["type"], fill["lastPx"], fill["aggressor"]) == (
         "EXECUTION_TYPE_FILL",
-        usd("0.70"),
+        usd("0.7000"),
         True,
     )
     paid = before - retail.balance(retail.ann)["buyingPower"]

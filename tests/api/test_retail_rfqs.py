@@ -322,7 +322,7 @@ def described(world: Desk, leg: dict[str, Any], slug: str) -> None:
     assert leg["outcome"] == ("Yes" if yes else "No")
     displayed = (leg["eventGroupTitle"], leg["eventStartTime"], leg["live"])
     event = world.gateway.read(f"/v1/events/slug/{slug}", "event")
-    assert displayed == (event["title"], event.get("startTime"), event["live"])
+    assert displayed == (event["title"], event.get("startTime"), event.get("live", False))
 
 
 # ---- requests and quotes

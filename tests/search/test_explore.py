@@ -71,7 +71,11 @@ def test_broken(exchange):
 
 def explore_tests(pytester, options=""):
     """The result of `sim explore` with the tests of a file."""
-    command = f"-m sim explore test_client.py {options} --json found.json -- -p no:cacheprovider"
+    options, _, rest = options.partition(" -k ")
+    rest = f"-k {rest}" if rest else ""
+    command = (
+        f"-m sim explore test_client.py {options} --json found.json -- -p no:cacheprovider {rest}"
+    )
     return pytester.run(sys.executable, *command.split())
 
 
@@ -157,7 +161,7 @@ def test_every_kind_of_fault_is_tried_on_every_plane_where_it_can_happen():
 def test_a_suite_is_explored_test_by_test(pytester):
     pytester.makepyfile(test_client=CAREFUL)
     result = explore_tests(pytester)
-    result.assert_outcomes(passed=3, failed=1)
+    result.assert_outcomes(passed=3, failed=2)
     assert result.ret == 1
     answer = {
         (row["test"].partition("::")[2], row["kind"]): row
@@ -176,6 +180,41 @@ def test_a_suite_is_explored_test_by_test(pytester):
     result.stdout.fnmatch_lines(["*explored faults*", row, broken])
     command = "next: *-m pytest *test_client.py::test_careless --exchange-fault '{*"
     result.stdout.fnmatch_lines([command])
+
+
+WAITS = """
+import asyncio, urllib.request
+
+def test_idle(exchange):
+    pass
+
+def fetch(url):
+    return urllib.request.urlopen(url).read()
+
+def test_blocked(exchange):
+    assert fetch(f"{exchange.gateway}/v2/leagues")
+
+async def fetched(url):
+    return await asyncio.to_thread(fetch, url)
+
+def test_awaits(exchange):
+    assert asyncio.run(fetched(f"{exchange.gateway}/v2/leagues"))
+"""
+
+
+@pytest.mark.long
+def test_exit_code_last_line_and_junit_say_what_was_not_survived_and_where_it_waits(pytester):
+    pytester.makepyfile(test_client=WAITS)
+    idle = explore_tests(pytester, "--faults hang -k idle")
+    idle.stdout.fnmatch_lines(["FAILED --explore - nothing was explored*", "*1 passed, * 1 error*"])
+    assert idle.ret == 2
+    hung = explore_tests(pytester, "--faults hang -k ed --junitxml=x.xml")
+    hung.stdout.fnmatch_lines(
+        ["*stopped after * s in fetch, test_client.py:7", "*1 failed, 1 passed*"]
+    )
+    assert hung.ret == 1 and 'failures="1"' in (pytester.path / "x.xml").read_text()
+    awaits = explore_tests(pytester, "--faults hang -k awaits")
+    awaits.stdout.fnmatch_lines(["*stopped after * s in fetched, test_client.py:13"])
 
 
 @pytest.mark.long
@@ -297,7 +336,7 @@ def test_pairs_are_the_same_whatever_the_processes(sim, file, tmp_path):
     assert any(" + " in row["point"] or row["kind"][-1] == "s" for row in json.loads(texts[0]))
 
 
-WAITS = """
+READS_WITHOUT_LIMIT = """
 import requests
 
 def read(url):
@@ -310,13 +349,13 @@ def test_waits(exchange):
 
 @pytest.mark.long
 def test_several_processes_find_the_same_and_a_hang_shows_where_it_waits(pytester):
-    pytester.makepyfile(test_client=WAITS)
+    pytester.makepyfile(test_client=READS_WITHOUT_LIMIT)
     verdicts = []
     for jobs in (1, 2):
         result = explore_tests(pytester, f"--seconds 2 --jobs {jobs} --faults [heu]*")
         assert result.ret == 1
         result.stdout.fnmatch_lines(
-            ["*waits at test_client.py:4 in read: return requests.get(url)*"]
+            ["*stopped after 2 s in read, test_client.py:4*"]
         )
         result.stdout.fnmatch_lines(["*2 could not act*"])
         rows = json.loads((pytester.path / "found.json").read_text())

@@ -22,7 +22,7 @@ from sim.api.pipeline.authentication import Caller, authenticate_caller, key_cal
 from sim.api.pipeline.error_mapping import explanation
 from sim.api.pipeline.handler import AnyHandler
 from sim.api.pipeline.inputs import SCRIPT, Reply, RestCall, RpcCall, StreamOpened
-from sim.api.pipeline.replies import Replies
+from sim.api.pipeline.replies import Replies, wire_switches
 from sim.api.pipeline.request_log import LoggedCall, RequestLog
 from sim.api.pipeline.requests import RequestParser, symbols_of
 from sim.api.pipeline.routing import Match, WrongVerb
@@ -116,9 +116,7 @@ def route(call: Call, state: CallState) -> None:
     operation = state.operation
     if state.plane == "retail" and _needs_key(operation):
         _check_key(call, state)
-    if operation is None or (
-        operation.dated and not operation.exists_at(state.services.exchange.ctx.now)
-    ):
+    if operation is None or not (operation.always or _exists(operation, state)):
         raise _not_served(call, state)
 
 
@@ -298,6 +296,12 @@ def _strike(call: Call, state: CallState, symbols: tuple[str, ...] | None) -> No
     state.fault = action or state.fault
 
 
+def _exists(operation: Operation, state: CallState) -> bool:
+    """Whether an operation is served now, by its dates and by what is assumed."""
+    ctx = state.services.exchange.ctx
+    return operation.exists_at(ctx.now, wire_switches(ctx.assumptions))
+
+
 def _target(call: Call, state: CallState) -> FaultTarget:
     """The call as what a fault affects."""
     names = names_of(state.services.exchange, call.credential, call.participant, call.peer)
@@ -329,24 +333,26 @@ def _not_served(call: Call, state: CallState) -> Refusal:
             remedy = "build stubs from the published bundle: reflection needs an entitlement"
             return refusals.PermissionDenied(rule="S7.2-5", remedy=remedy)
         if state.operation is not None:
-            return refusals.UnknownMethod(rule="S9-3", remedy=_undated(state.operation))
+            rule = "S4.3-22" if state.operation.served_by else "S9-3"
+            return refusals.UnknownMethod(rule=rule, remedy=_undated(state.operation))
         remedy = "`sim catalogue operations` lists the gRPC methods"
         return refusals.UnknownMethod(rule="S4.3-22", remedy=remedy)
-    if state.operation is not None:
-        return refusals.UnknownPath(rule="S9-3", remedy=_undated(state.operation))
-    if isinstance(state.match, WrongVerb):
-        now = state.services.exchange.ctx.now
-        declared = state.match.operations
-        verbs = [verb for verb in state.match.allowed if declared[verb].exists_at(now)]
-        if verbs:
-            return refusals.MethodNotAllowed(tuple(verbs))
-        return refusals.UnknownPath(rule="S9-3", remedy=_undated(*declared.values()))
+    match = state.match
+    declared = match.operations if isinstance(match, Match | WrongVerb) else {}
+    verbs = tuple(verb for verb, operation in declared.items() if _exists(operation, state))
+    if verbs:
+        return refusals.MethodNotAllowed(verbs)
+    if declared:
+        rule = "S7.1-4" if any(gone.served_by for gone in declared.values()) else "S9-3"
+        return refusals.UnknownPath(rule=rule, remedy=_undated(*declared.values()))
     return refusals.UnknownPath(rule="S7.1-4", remedy="`sim catalogue operations` lists every path")
 
 
 def _undated(*operations: Operation) -> str:
     names = ", ".join(operation.name for operation in operations)
-    return f"{names} is not served on this date"
+    switches = sorted({f"{gone.served_by}: served" for gone in operations if gone.served_by})
+    reason = f"unless a scenario assumes {', '.join(switches)}" if switches else "on this date"
+    return f"{names} is not served {reason}"
 
 
 def _no_handler(operation: Operation) -> Refusal:

@@ -173,6 +173,28 @@ class NotFound(Refusal):
     default_rule = "S7.1-4"
 
 
+class UnknownSymbol(NotFound):
+    """There is no instrument of this symbol. The exchange API says so in words of its own."""
+
+    exchange_text: ClassVar[str] = "instrument does not exist"
+
+
+class BeforeHistory(Refusal):
+    """A read of a record that begins later."""
+
+    code = Code.FAILED_PRECONDITION
+    default = "the history begins later"
+    default_rule = "L13"
+
+
+class TooManyRecords(Refusal):
+    """A search without a page size, where one is required."""
+
+    code = Code.OUT_OF_RANGE
+    default = "Maximum requested records is 5000"
+    default_rule = "R7"
+
+
 class UnknownPath(NotFound):
     """No operation has this path on this plane (or not on this date)."""
 

@@ -105,13 +105,17 @@ def subscription_of(
 
 
 def _session(exchange: NaiveExchange, stream: OpenStream) -> tuple[str, ...]:
-    """Return the session that a stream takes; () of one that takes none (rule S6)."""
+    """Return the session that a stream takes; () of one that takes none (rule S6).
+
+    Without a participant it is one of the account that is asked for.
+    """
     assumed = exchange.assumed
     spare = LISTS if assumed("stream.symbols_spare") == "all" else (frames.ORDERS,)
     if stream.operation in FREE or (stream.operation in spare and stream.symbols):
         return ()
     operation = stream.operation if assumed("stream.revocation_scope") == "rpc" else ""
-    return stream.caller, operation
+    of_user = "/users/" in stream.caller
+    return stream.caller, operation, "" if of_user else stream.request.get("account", "")
 
 
 class EventRows:

@@ -53,11 +53,7 @@ def rest_server(host: Host, plane: Plane) -> HttpServer:
     """
     listener = RestListener(host, plane)
     return HttpServer(
-        listener,
-        lambda: host.now,
-        immediate=listener.immediate,
-        max_body=host.settings.max_body,
-        retail=plane == "retail",
+        listener, lambda: host.now, immediate=listener.immediate, max_body=host.settings.max_body
     )
 
 
