@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from sim.cli.arguments import Options, check_writable, count, usage_error
 from sim.cli.json_output import add_json, give_json, text_output
-from sim.read.layout import put
+from sim.read.layout import counted, put
 
 if TYPE_CHECKING:
     from sim.evidence.scorecard.scorecard import Scorecard
@@ -37,6 +37,8 @@ def add_arguments(parser: Options) -> None:
     inferred = "verdicts on assumptions and quirks, as `sim infer --json FILE` wrote them"
     parser.add_path("--inferred", "FILE", inferred)
     parser.add_path("--out", "FILE", "write the page: FILE.md or FILE.html")
+    lists = "print what is proven, what is not and what is unknown, by operation and axis"
+    parser.add_flag("--summary", lists)
     add_json(parser, "the scorecard")
 
 
@@ -49,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         _write_page(args.out, card)
     give_json(args, card.document())
-    for line in _summary(card):
+    for line in _lists(card) if args.summary else _summary(card):
         put(line, file=out)
     if args.out:
         put(f"the page is {args.out}", file=out)
@@ -87,6 +89,13 @@ def _write_page(path: Path, card: Scorecard) -> None:
     markdown = page(card)
     text = html(markdown) if path.suffix.lower() == ".html" else markdown
     path.write_text(text, encoding="utf-8")
+
+
+def _lists(card: Scorecard) -> Iterator[str]:
+    """What is proven, not proven and unknown."""
+    for kind, rows in card.summary().items():
+        yield f"{kind}: {counted(len(rows), 'operation')}"
+        yield from (f"  {row}" for row in rows)
 
 
 def _summary(card: Scorecard) -> Iterator[str]:

@@ -12,8 +12,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sim.cli.arguments import Options, check_writable, from_options, port_base
+from sim.read.layout import put
 
 _PLANES = ("gateway", "retail", "exchange", "auth")
 DEFAULT_BASE = 19080
@@ -21,7 +23,9 @@ DEFAULT_BASE = 19080
 
 def add_arguments(parser: Options) -> None:
     to = "the new file to write, readable only by you"
-    parser.add_option("--to", to, metavar="FILE", type=Path, required=True)
+    parser.add_option("--to", to, metavar="FILE", type=Path)
+    shapes = "write what the session shows without any value, beside --to or instead of it"
+    parser.add_path("--shapes", "FILE", shapes)
     for plane in _PLANES:
         parser.add_text(f"--{plane}", "URL", f"address of the service's {plane} plane")
     target = "the service's gRPC address; TLS if the other addresses are https, or with grpcs://"
@@ -43,16 +47,32 @@ def problems(args: argparse.Namespace) -> Iterator[str]:
         address = upstream.get(plane, "https://")
         if not address.startswith(("http://", "https://")):
             yield f"--{plane} must begin with http:// or https://, not {address!r}"
-    if args.to is not None and args.to.exists():
-        yield f"{args.to} exists already and is not overwritten; choose another file"
+    if args.to is None and args.shapes is None:
+        yield "name a file to write: --to FILE, --shapes FILE, or both"
+    for path in (args.to, args.shapes):
+        if path is not None and path.exists():
+            yield f"{path} exists already and is not overwritten; choose another file"
 
 
 def run(args: argparse.Namespace) -> int:
     from sim.server.recorder.recorder import RecordOptions, record
 
-    check_writable([args.ready_file], [args.to.parent])
-    options = from_options(RecordOptions, args, upstream=_upstream(args))
-    return record(options)
+    check_writable([args.ready_file], [path.parent for path in (args.to, args.shapes) if path])
+    with TemporaryDirectory() as folder:
+        to = args.to or Path(folder) / "session.ndjson"
+        options = from_options(RecordOptions, args, upstream=_upstream(args), to=to)
+        code = record(options)
+        if args.shapes is not None and code in (0, 130):
+            _write_shapes(to, args.shapes)
+    return code
+
+
+def _write_shapes(recorded: Path, to: Path) -> None:
+    from sim.evidence.recording.reading import read_recording
+    from sim.evidence.shapes import write_shapes
+
+    write_shapes(read_recording(recorded), to)
+    put(f"what the session shows, without its values, is {to}")
 
 
 def _upstream(args: argparse.Namespace) -> dict[str, str]:
