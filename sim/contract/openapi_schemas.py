@@ -121,6 +121,8 @@ class Components:
             return {"type": "string", "enum": names}
         if field.kind == "enum":
             return self._enum(field.type_name)
+        if field.halves:
+            return {"type": "string", "pattern": r"^-?[0-9]{1,18}(\.5)?$"}
         if field.kind in LONG_INTEGERS and not (answer and field.as_number):
             pattern = _LONG_PATTERN[field.kind == "int64"]
             return {"type": "string", "format": field.kind, "pattern": pattern}

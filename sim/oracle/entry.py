@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from math import gcd
 
 from sim.oracle.exchange import NaiveExchange
-from sim.oracle.matching import COLLECTING, conflict, opposite, reached, sweep, within
+from sim.oracle.matching import COLLECTING, bounded, conflict, opposite, reached, sweep
 from sim.oracle.money import shortage
 from sim.oracle.order_requests import OrderRefusal, OrderRequest, invalid, shape
 from sim.oracle.state import (
@@ -157,6 +157,8 @@ def _before_funds(exchange: NaiveExchange, request: OrderRequest) -> Iterator[Or
         order.price = 0  # it has no limit
     if request.cut:
         yield OrderRefusal("M5", reason=PRICE_OUT_OF_BOUNDS, others=("M4",))
+    if order.channel == RETAIL and not (order.qty or order.cash_qty):
+        yield from lot_refusals(exchange, market, order.qty)
     yield from priced(exchange, market, order)
     yield from sized(exchange, market, order)
 
@@ -295,7 +297,7 @@ def bought(market: Market, order: NaiveOrder) -> tuple[int, int]:
     What the book leaves of the cash buys at the limit, or at the last price of the book.
     """
     units, cash, last = 0, order.cash_qty * market.qty_scale, 0
-    for other in within(market, order) if order.price else opposite(market, order):
+    for other in bounded(market, order):
         if conflict(order, other):
             continue
         last = other.price
@@ -345,5 +347,5 @@ def meets(market: Market, order: NaiveOrder) -> Iterator[OrderRefusal]:
     others = reached(market, order)
     if order.rejects_own and any(conflict(order, other) for other in others):
         yield OrderRefusal("M30" if order.channel == RETAIL else "M27")
-    if order.post_only and within(market, order):
+    if order.post_only and bounded(market, order):
         yield OrderRefusal("M20")

@@ -29,6 +29,19 @@ class Hearing:
         """Turn to the next input."""
         self.observed, self.doubt = observed, ""
 
+    def quirk(self, name: str) -> bool:
+        """Return whether a quirk acts: by its odds or, where they are a matter of luck, by what
+        the run tells of this input.
+        """
+        some, every = self.exchange.beginning.odds(name)
+        if some in (0, every):
+            return some > 0
+        return self.applied(name)
+
+    def applied(self, quirk: str) -> bool:
+        """Return whether the run tells that a quirk acts in this input."""
+        return any(event.get("facts") == {"quirk": quirk} for event in self.observed.events)
+
     def close(self) -> None:
         """Count the input that was judged."""
         self.verdict.inputs += 1

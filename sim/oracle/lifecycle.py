@@ -97,6 +97,7 @@ class LifecycleRules:
         self._due: list[tuple[Instant, str]] = []
         self._good_till: list[tuple[Instant, str]] = []
         self._opened: dict[str, tuple[Instant, int]] = {}  # when, and by which input
+        self._ordered = {order.symbol for order in exchange.open_orders()}
         self._operated = 0  # when an operator last acted
         self._changed: dict[str, int] = {}  # state before the input, of what changed in it
         self._roll = next_trade_day_roll(exchange.now)
@@ -104,18 +105,28 @@ class LifecycleRules:
             market = exchange.market(symbol)
             self._opened[symbol] = market.listed, -1
             since = self.maintenance.held_since(exchange.now)
-            passed = 0 < market.terms["expiration"] <= since - (since != exchange.now)
+            latest = exchange.now if since is None else since - 1
+            passed = 0 < market.terms["expiration"] <= latest
             if market.state not in OVER and passed:
                 market.terms = market.terms | {"expiration": 0}  # its opening state outlives it
             self._wake(market, exchange.now - 1)
         for order in exchange.open_orders():
             self._watch(order)
-        exchange.date_others_by(lambda market: self.owed(market, exchange.now)[0])
+        exchange.date_others_by(self._dated)
 
     def _wake(self, market: Market, after: Instant) -> None:
         """From now on the run tells whatever happens to an instrument."""
         self._hearing.exchange.awake.add(market.symbol)
         self._schedule(market, after)
+
+    def _is_told(self, market: Market) -> bool:
+        """Return whether the run tells from now on what happens to an instrument.
+
+        Windows of an index that nobody touched it tells only while a stream follows everything.
+        """
+        subject = self._hearing.observed.input.get("subject")
+        recurs = market.terms["series"] and market.terms["index_condition"] is not None
+        return not recurs or market.symbol == subject or market.symbol in self._ordered
 
     def _schedule(self, market: Market, after: Instant) -> None:
         market.due = next_due(market, after)
@@ -135,11 +146,21 @@ class LifecycleRules:
         open is suspended (rule W2).
         """
         since = self.maintenance.held_since(at)
-        moment = at if since == at else min(at, max(since - 1, market.listed))
+        moment = at if since is None else min(at, max(since - 1, market.listed))
         state, rule = demanded(market, moment)
         if state == OPEN and self.maintenance.suspends(at) and not self._is_spared(market, at):
             return SUSPENDED, "W2"
         return state, rule
+
+    def _dated(self, market: Market) -> int:
+        """Return the state of a market of which no event tells. Its game may be over (rule L7)."""
+        exchange = self._hearing.exchange
+        state = self.owed(market, exchange.now)[0]
+        if (state, market.state) == (OPEN, CLOSED) and market.symbol in exchange.fresh:
+            if market.terms["event"]:
+                market.closes, state = exchange.now, CLOSED
+                self._hearing.undecided("facts of a game")
+        return state
 
     def _is_spared(self, market: Market, at: Instant) -> bool:
         """Return whether a market opened after maintenance suspended all, and still may be open."""
@@ -156,7 +177,8 @@ class LifecycleRules:
         market = exchange.market(symbol)
         if symbol not in exchange.awake:
             market.state = was
-            self._wake(market, exchange.now)
+            if self._is_told(market):
+                self._wake(market, exchange.now)
         if market.state != was:
             self._disagree("L2", market, market.state, was)
             market.state = was
@@ -189,8 +211,10 @@ class LifecycleRules:
         """Take over an instrument that was listed."""
         market = self._hearing.exchange.market(event["symbol"])
         market.state, market.listed = event["state"], event["at"]
-        self._opened[market.symbol] = event["at"], self._hearing.observed.seq
-        self._wake(market, event["at"] - 1)
+        opened = event["at"], self._hearing.observed.seq
+        self._opened[market.symbol] = opened if market.state == OPEN else (0, -1)
+        if self._is_told(market):
+            self._wake(market, event["at"] - 1)
 
     def _request(self, symbol: str) -> tuple[str, str]:
         """Return which action an operator asked for on an instrument, and the state."""
@@ -319,6 +343,8 @@ class LifecycleRules:
         starting = beginning_at(market.terms["schedule"], now)
         if waited or any(segment["expire_all_orders"] for segment in starting):
             rules.add("L3")
+        if order.quote_id:
+            rules.add("M16")  # trades outside the book are not decided
         return rules
 
     def _rolls(self, at: Instant, *, waited: bool = False) -> bool:
@@ -347,6 +373,7 @@ class LifecycleRules:
         for event in observed.events:
             if event["event"] == "Executed" and event["execution"]["type"] in (NEW, REPLACED):
                 row = event["execution"]["order"]
+                self._ordered.add(row["symbol"])
                 if row["symbol"] not in exchange.awake:
                     self._wake(exchange.market(row["symbol"]), observed.now)
                 order = exchange.orders.get(row["id"])
@@ -425,7 +452,8 @@ class LifecycleRules:
     def _overdue_segment(self, market: Market, due: Instant) -> None:
         """Judge that a segment that expires all orders did so when it began (rule L3)."""
         segments = beginning_at(market.terms["schedule"], due)
-        if not any(each["expire_all_orders"] for each in segments):
+        followed = demanded(market, due)[1] in ("L3", "L4", "L6")
+        if not followed or not any(each["expire_all_orders"] for each in segments):
             return
         for order in (*market.orders, *market.stops):
             if order.admitted < due and not self.maintenance.covers(due):

@@ -60,12 +60,12 @@ class MaintenanceRules:
         self.note()
         return next((turn for turn in reversed(self._turns) if turn[0] <= at), (0, 0))
 
-    def held_since(self, at: Instant) -> Instant:
-        """Return since when what is due waits for the end of windows; `at` if it does not (W7)."""
-        since = at
+    def held_since(self, at: Instant) -> Instant | None:
+        """Return since when what is due waits for the end of windows; None if it does not (W7)."""
+        since = at + 1
         while stops := [w.stops for w in self.windows() if w.stops < since <= w.ends]:
             since = min(stops)
-        return since if self.covers(at) else at
+        return since if since <= at else None
 
     def acts(self) -> bool:
         """Return whether a window, or a lead, begins or ends now (rule W2)."""
@@ -125,9 +125,10 @@ class MaintenanceRules:
         """Judge that maintenance begins or ends (rules W1, W9)."""
         self.note()
         now, active = event["at"], event["active"]
-        edges = {w.begins if active else w.ends for w in self.windows()}
-        on_time = now in edges or self._asked()
-        if self.covers(now) != active or self.active == active or not on_time:
+        begins, ends = ({getattr(w, edge) for w in self.windows()} for edge in ("begins", "ends"))
+        on_time = now in (begins if active else ends) or self._asked()
+        followed = not active and now in begins  # another window begins as this one ends
+        if self.covers(now) != (active or followed) or self.active == active or not on_time:
             word = "begins" if active else "ends"
             self._hearing.disagree(
                 "W1", "no window", word, f"maintenance {word} at {now} without a window that does"

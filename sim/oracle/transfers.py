@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import date
 from fractions import Fraction
 from typing import NamedTuple
 
 from msgspec import json
 
-from sim.kernel.instants import Instant
+from sim.kernel.instants import Instant, eastern_date
 from sim.oracle.hearing import Hearing
-from sim.oracle.money import buying_power, reserve, returns_collateral
+from sim.oracle.money import buying_power, largest_reserve, returns_collateral
 from sim.oracle.state import CASH, Document, NaiveAccount
 from sim.read.observed import ObservedInput
 
@@ -37,6 +38,7 @@ class TransferRules:
         self._due: list[DueEntry] = []  # with this input
         self._begun = -1
         self._keys: dict[tuple[str, str], Document] = {}
+        self._fee_days: dict[str, date] = {}  # when vendor fees of an account were last collected
 
     # ---- entries
 
@@ -108,9 +110,14 @@ class TransferRules:
         amount = int(Fraction(wish["amount"]) * CASH)
         source = self._hearing.exchange.account(row["sourceAccountId"])
         rejected = row["status"].endswith("_REJECTED")
-        limit = self.withdrawable(source)
-        if limit is not None and rejected != (amount > limit):
-            self._disagree("P25", source.name, "REJECTED" if amount > limit else "CONFIRMED", "not")
+        limit, today = self.withdrawable(source), eastern_date(observed.at)
+        is_fee = "VENDOR_FEES" in str(wish.get("reason"))
+        again = is_fee and self._fee_days.get(source.name) == today
+        if limit is not None and rejected != (amount > limit or again):
+            expected, reported = ("CONFIRMED", "REJECTED")[:: 1 if rejected else -1]
+            self._disagree("P25", source.name, expected, reported)
+        if is_fee and not rejected:
+            self._fee_days[source.name] = today
         if not rejected:
             self._due.append(DueEntry(observed.at, source.name, WITHDRAWAL, -amount))
             target = row["destinationAccountId"]
@@ -124,9 +131,7 @@ class TransferRules:
         exchange = self._hearing.exchange
         if returns_collateral(exchange, account):
             return None
-        markets = [m for m in exchange.markets.values() if m.orders or m.stops]
-        held = max((reserve(exchange, account, market) for market in markets), default=0)
-        return buying_power(exchange, account) - held
+        return buying_power(exchange, account) - largest_reserve(exchange, account)
 
     def _holder(self, name: str) -> NaiveAccount | None:
         """Return the account of a name or of its last part, or of a participant."""

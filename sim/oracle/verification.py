@@ -161,7 +161,7 @@ class VerificationRules:
         if case is not None and case.stage != "resubmit":
             return 0
         reused = any(
-            each.ssn == ssn and each.stage not in ("rejected", "resubmit") and name != key
+            each.ssn == ssn and each.stage != "rejected" and name != key
             for name, each in self._cases.items()
         )
         return 9 if reused and self._exchange.assumed("kyc.ssn_reuse") == "refused" else 0
@@ -211,7 +211,7 @@ class VerificationRules:
             case.view = (*case.view[:1], assumed("kyc.provisioning_status"), case.view[2])
             fixed = assumed("kyc.provision_delay")
             case.due = [("tradable", at + (fixed or SHORTEST), at + (fixed or LONGEST))]
-            if not self._exchange.beginning.active("empty_participant_window"):
+            if not self._hearing.quirk("empty_participant_window"):
                 case.due = [("tradable", at, at)]
 
     def _moved(self, observed: ObservedInput, key: str, stage: str, event: Document) -> None:

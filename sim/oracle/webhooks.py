@@ -63,6 +63,7 @@ class WebhookRules:
             firm.openings, firm.until, firm.probe = row["openings"], row["until"], row["probe"]
         self._notices: dict[str, OwedEvent] = {}
         self._tests: dict[str, tuple[str, int, str, str]] = {}  # by attempt
+        self._delayed: list[tuple[str, int, str, str]] = []  # tests that a fault holds back
         self._attempts: dict[str, tuple[str, Instant]] = {}  # event and instant, by attempt
         self._orders = len(state["log"])
         self._doubtful = set(state["notices"])
@@ -108,8 +109,10 @@ class WebhookRules:
             for event in observed.events
             if event.get("subject", "").startswith("attempt/")
         ]
-        for attempt in attempts:
-            self._tests[attempt] = observed.out["caller"], self._orders, url, secret
+        test = observed.out["caller"], self._orders, url, secret
+        self._tests |= dict.fromkeys(attempts, test)
+        if not attempts:
+            self._delayed.append(test)
 
     def _saved(self, observed: ObservedInput, name: str, facts: Document) -> None:
         """The last registration that was asked for and acknowledged counts (K8)."""
@@ -118,6 +121,9 @@ class WebhookRules:
             for event in observed.events
             if event.get("subject", "").partition("/")[2] in self._tests
         ]
+        if not tests and (delayed := [test for test in self._delayed if test[0] == name]):
+            tests = delayed[:1]
+            self._delayed.remove(delayed[0])
         saved = facts["webhook"] == "saved"
         for firm, order, url, secret in tests:
             registration = self._firm(firm).registration
@@ -233,11 +239,12 @@ class WebhookRules:
 
     def _broken(self, observed: ObservedInput, firm: FirmWebhook, event: Document) -> None:
         """Judge a change of the breaker: so many failures open it, the pause doubles, and one probe
-        decides (K12). An operator who redelivers closes it.
+        decides (K12). An operator who redelivers closes it, and so does a new registration.
         """
         state, at = event["facts"]["breaker"], event["at"]
         assumed = self._exchange.assumed
-        if observed.input.get("action") == "webhook.redeliver":
+        saved = any(each.get("facts") == {"webhook": "saved"} for each in observed.events)
+        if saved or observed.input.get("action") == "webhook.redeliver":
             firm.failures = 0
         many = firm.failures >= assumed("webhook.breaker_threshold")
         allowed = {

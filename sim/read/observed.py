@@ -45,7 +45,7 @@ class Beginning(Struct, frozen=True):
     | people | verifications and prefills, by firm and external id |
     | webhooks | registrations, events, deliveries, attempts and breakers |
     | assumed | the value of an assumption by its name, as it is at the moment of the question |
-    | active | whether a quirk is active, by its name, at the moment of the question |
+    | odds | how often a quirk acts, by its name, at the moment of the question: m of n times |
     """
 
     now: Instant
@@ -64,7 +64,7 @@ class Beginning(Struct, frozen=True):
     people: tuple[Document, Document]
     webhooks: Document
     assumed: Callable[[str], Any]
-    active: Callable[[str], bool]
+    odds: Callable[[str], tuple[int, int]]
 
 
 class ObservedInput:
@@ -309,7 +309,7 @@ def beginning_of(simulation: Simulation) -> Beginning:
         people=to_builtins((exchange.kyc.save(), exchange.prefills.save())),
         webhooks=to_builtins(exchange.webhooks.save()),
         assumed=ctx.assumptions.save().__getitem__,
-        active=lambda name: ctx.quirks.save().get(name, (0, 1))[0] > 0,
+        odds=lambda name: ctx.quirks.save().get(name, (0, 1)),
     )
 
 

@@ -81,7 +81,9 @@ def refused(
     if plane == "grpc":
         return reply
     reply.status = status = http_status(refusal)
-    if refusal.retry_after is not None:
+    if refusal.retry_text:
+        reply.headers = (("Retry-After", refusal.retry_text),)
+    elif refusal.retry_after is not None:
         reply.headers = (("Retry-After", str(max(1, -(-refusal.retry_after // NS_PER_S)))),)
     elif isinstance(refusal, refusals.MethodNotAllowed):
         reply.headers = (("Allow", ", ".join(refusal.allowed)),)

@@ -33,6 +33,7 @@ from sim.contract.contract import Operation, Plane
 from sim.contract.messages import Message
 from sim.core.catalogue.assumption_values import Assumptions
 from sim.core.catalogue.assumptions import (
+    BULK_EXPORT,
     EDGE_ERRORS,
     EMPTY_PAGE_TOKEN,
     EVENTS_DEPRECATED,
@@ -50,6 +51,7 @@ from sim.kernel.instants import Instant
 
 # Switches that the contract names in its options of fields.
 _WIRE_SWITCHES = (
+    BULK_EXPORT,
     MARKETS_DEPRECATED,
     MARKETS_QUOTES,
     EVENTS_DEPRECATED,

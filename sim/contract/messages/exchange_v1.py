@@ -1853,7 +1853,8 @@ class GetBBOResponse(Message, kw_only=True):
     best_bid: BookEntry | None = None
     best_offer: BookEntry | None = None
     spread: Int64 = 0  # best offer less best bid
-    mid_price: Int64 = 0  # mean of best bid and best offer
+    # mean of best bid and best offer; "57.5" in JSON, where gRPC has 57
+    mid_price: Annotated[Int64, FieldRule(halves=True)] = 0
     state: Annotated[int, InstrumentState] | None = None
     transact_time: Timestamp | None = None
     stats: InstrumentStats | None = None  # §2.5 names it, the public schema does not

@@ -308,7 +308,7 @@ class MarketSide(Message, kw_only=True):
     long: bool = False
     tradable: bool = False
     team: Annotated[Team | None, FieldRule(omit_by="gateway.unset_fields")] = None
-    quote: Annotated[Quote | None, FieldRule(omit_by="gateway.unset_fields", padded_by="long")] = None
+    quote: Annotated[Quote | None, FieldRule(padded_by="long", omit_by="gateway.unset_fields")] = None
     participant_id: Annotated[str, FieldRule(until=parse_instant("2026-06-29"))] = ""
 
 

@@ -75,6 +75,10 @@ STREAM_DUPLICATES = Quirk("stream_duplicates", "6.2", "S1", NEVER).described(
 WEBHOOK_DUPLICATES = Quirk("webhook_duplicates", "6.1", "K13", NEVER).described(
     "An event is delivered twice under the same event_id. Delivery is at least once."
 )
+WEBHOOK_BODY_SPACING = Quirk("webhook.body_spacing", "6.1", "S6.1-6", NEVER).described(
+    "The body of a webhook has spaces that no JSON library writes by default. A receiver that "
+    "parses it and writes it again gets other bytes, and another signature."
+)
 CONNECTION_REFUSED = Quirk("connection_looks_like_vpn", "7.1", "S7.1-3", NEVER).described(
     "A new retail order is refused with 403, code 7, Your connection looks like a VPN. Reads and "
     "cancels go on. One client met it from a data centre."

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sim.core.catalogue.assumptions import SETTLEMENT_AUTO_EXPIRE
 from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.resolution import Resolution
-from sim.core.lifecycle.settlement import SETTLEMENT_TIMER, Settlements
+from sim.core.lifecycle.settlement import SETTLEMENT_TIMER, Settlement, Settlements
 from sim.core.lifecycle.states import ENTRY_STATES, OVER_STATES, check_move
 from sim.core.lifecycle.transitions import Transitions
 from sim.core.market_data.execution_log import ExecutionLog
@@ -193,19 +193,13 @@ class Listings:
         worth = decimal_text(price, instrument.price_scale)
         self.ctx.apply(because(decided_by, price=worth, outcome=text), symbol)
 
-    def record_own_settlement(self, symbol: str, *, announce: bool = False) -> None:
-        """Record the settlement that an instrument reached by itself, if any; `announce`
-        emits an event.
-        """
-        settled = self.settlements.get(symbol)
-        if settled is not None:
-            self.settlements.record_computed(symbol, settled)
-            if announce:
-                price, text = settled.price, settled.text
-                event = Settled(
-                    symbol, price, settled.preliminary, text, self.ctx.now, _SETTLEMENT.rule
-                )
-                self.ctx.emit(event)
+    def settle_leg(self, symbol: str) -> None:
+        """Settle a terminated leg of a combo that nobody holds, since the combo depends on it."""
+        if self.settlements.newest_record(symbol) is None:
+            price, text = self.resolution.at_termination(self.instruments.require(symbol))
+            now = self.ctx.now
+            self.settlements.record_computed(symbol, Settlement(price, False, text, now))
+            self.ctx.emit(Settled(symbol, price, False, text, now, _SETTLEMENT.rule))
 
     def settle_unlisted(self, instrument: Instrument) -> None:
         """Prepare the settlement of an instrument that is about to be listed or materialised.
@@ -213,7 +207,9 @@ class Listings:
         Records a settlement that it has reached by itself, or waits for one if trading is over.
         """
         symbol = instrument.symbol
-        self.record_own_settlement(symbol)
+        settled = self.settlements.get(symbol)
+        if settled is not None:
+            self.settlements.record_computed(symbol, settled)
         closes = self.lifecycle.dates.closes(instrument)
         if not closes or self.settlements.get(symbol) is not None:
             return

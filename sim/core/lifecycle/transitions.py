@@ -200,10 +200,11 @@ class Transitions:
         """Pay positions at termination: at the known outcome, else at the preliminary price, else
         at `Resolution.at_termination`.
 
-        Without positions nothing is recorded; the settlement is then computed on demand.
+        Without positions nothing is recorded; the settlement is then computed on demand. A combo
+        waits for its legs, which terminate no later than it (rule L13).
         """
         symbol = instrument.symbol
-        if self.settlements.final(symbol):
+        if self.settlements.final(symbol) or instrument.market_type == "combo":
             return
         outcome = self.settlements.outcome(symbol) or self.settlements.get(symbol)
         if outcome is not None:

@@ -83,6 +83,7 @@ class Refusal(Exception):
     http: int = 0  # HTTP status; 0: that of the class or code
     fault: str = ""
     connection_fault: str = ""
+    retry_text: str = ""
     default_rule: ClassVar[str] = "S7.1-9"
     default_cancel_reason: ClassVar[CancelRejectReason] = CancelRejectReason.EXCHANGE_OPTION
 

@@ -93,8 +93,7 @@ class ReadRules:
         """Return whether a search may end at the edge: an unfiltered one, by a quirk (rule R6)."""
         trades = observed.operation == "ReportAPI.SearchTrades"
         quirk = "unfiltered_search_times_out" if trades else "unfiltered_reports_time_out"
-        active = self._hearing.exchange.beginning.active(quirk)
-        return active and not is_narrow(fields_of(observed.request))
+        return self._hearing.quirk(quirk) and not is_narrow(fields_of(observed.request))
 
     # ---- reasons to refuse
 

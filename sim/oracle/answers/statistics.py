@@ -52,7 +52,7 @@ class StatisticsRules(Reading):
         market_data = assumed("retention.trade_stats") == "market_data"
         since = self._history.kept_since(MARKET_DATA_KEPT) if market_data else 0
         trades = [trade for trade in self._history.of_symbol(symbol) if trade.at >= since]
-        all_cleared = not self._exchange.beginning.active("cleared_fields_lag")
+        all_cleared = not self._hearing.quirk("cleared_fields_lag")
         for (first, last), answered in zip(
             [*slices, (start, end)], [*answer["bars"], answer["stats"]], strict=True
         ):

@@ -49,7 +49,7 @@ _ROWS = {
 # Fields that exist from a date on only.
 _DATED = words(
     "priceToQuantityFilled fractionalQuantityScale commissionNotionalCollected transactTradeDate"
-    " outcomeSide action"
+    " outcomeSide action lastTradeQty"
 )
 _STATUSES = {
     "rfq": words("UNSPECIFIED OPEN CLOSED"),
@@ -90,8 +90,8 @@ def rows_of(operation: str, frame: Document) -> list[FrameRow] | None:
         for key in path.split("."):
             value = (value or {}).get(key)
         documents = value if isinstance(value, list) else [value] if value else []
-        channel = value["symbol"] if path == "update" and value else ""
-        rows += [FrameRow(channel, path, document) for document in documents]
+        by_symbol = path in ("instruments", "update")
+        rows += [FrameRow(each["symbol"] if by_symbol else "", path, each) for each in documents]
     return rows if rows or frame.keys() == set(heartbeat.split()) else None
 
 
@@ -207,11 +207,12 @@ def quote_document(event: Document) -> tuple[str, Document]:
     return subject + verb.title(), {subject: picture(row, fields) | {"status": status}}
 
 
-def instrument_document(market: Market) -> Document:
-    """Return an instrument as it is (rule L1, §2.5)."""
+def instrument_row(market: Market, rule: str = "S1") -> FrameRow:
+    """Return the row of an instrument as it is (rule L1, §2.5)."""
     fields = "symbol #priceScale=price_scale #fractionalQtyScale=qty_scale #minimumTradeQty=min_qty"
     state = f"INSTRUMENT_STATE_{STATES[market.state]}"
-    return picture(market.terms, fields) | {"state": state}
+    document = picture(market.terms, fields) | {"state": state}
+    return FrameRow(market.symbol, "instruments", document, rule)
 
 
 def is_hidden(market: Market, now: Instant) -> bool | None:

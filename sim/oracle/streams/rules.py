@@ -8,9 +8,10 @@ less. Realises rules S1-S19, W3, W5, L28.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
+from itertools import chain, groupby
 
 from sim.kernel.instants import Instant, parse_instant, seconds
+from sim.oracle.answers.books import market_numbers
 from sim.oracle.answers.history import NaiveHistory
 from sim.oracle.answers.reading import words
 from sim.oracle.hearing import Hearing
@@ -89,6 +90,8 @@ class StreamRules:
         if kind == "MaintenanceChanged" and event["active"]:
             complete = self._exchange.assumed("maintenance.stream_end") == "ok"
             stream.end = (0, 1000, "W5") if complete else (14, 1001, "W5")
+        elif kind == "ShelfMoved" and stream.operation in (*BOOK_STREAMS, frames.INSTRUMENTS):
+            self._tell_others(stream, event)
         elif stream.operation in SOCKETS:
             stream.send(list(self._sockets.rows(stream, event, now)), now)
         elif stream.operation not in BOOK_STREAMS:
@@ -99,6 +102,21 @@ class StreamRules:
             self._show(stream, event["symbol"], now, frames.instant(now))
         elif kind == "InstrumentListed" and stream.symbols is None:
             self._show(stream, event["symbol"], now)
+
+    def _tell_others(self, stream: OpenStream, event: Document) -> None:
+        """Expect what maintenance changed at once: all that have no event of their own (W2)."""
+        apart = {each["symbol"] for each in self._hearing.later if each["event"] == "StateChanged"}
+        apart |= self._exchange.awake
+        every = self._exchange.beginning.listed(), self._exchange.markets  # now, and at that time
+        symbols = dict.fromkeys(chain(*every)) if stream.symbols is None else stream.symbols
+        for symbol in symbols:
+            market = self._exchange.market(symbol)
+            if symbol in apart or market.state != event["state"]:
+                continue
+            if stream.operation == frames.INSTRUMENTS:
+                stream.send([frames.instrument_row(market, "W2")], event["at"])
+            else:
+                self._show(stream, symbol, event["at"], frames.instant(event["at"]))
 
     def _instant(self, event: Document) -> Instant:
         """Return when an event happened; the clearing of a trade has no instant of its own."""
@@ -128,7 +146,11 @@ class StreamRules:
         if market.state in SILENT and symbol not in stream.sent:
             return
         stream.sent[symbol] = row = self._book(stream, symbol)
-        changes = {"transactTime": changed} if changed else {}
+        changes: Document = {}
+        if changed:
+            numbers = market_numbers(self._exchange, self._history, market).items()
+            stats = {name: None if each is None else str(each) for name, each in numbers}
+            changes = {"transactTime": changed, "stats": stats}
         stream.send([row._replace(document=row.document | changes)], now)
         if market.state in SILENT:
             del stream.sent[symbol]
@@ -227,10 +249,10 @@ class StreamRules:
 
     def _compare(self, stream: OpenStream, sent: list[Document]) -> None:
         """Compare the frames of a stream with the rows that it had to send (rules S1, S5)."""
-        repeats = self._exchange.beginning.active("stream_duplicates")
+        repeats = self._hearing.applied("stream_duplicates")
         rows: list[FrameRow] = []
         heartbeats = 0
-        for frame in [frame for frame, _ in groupby(sent)] if repeats else sent:
+        for frame in sent:
             some = frames.rows_of(stream.operation, frame)
             if some is None:
                 stream.doubt = UNKNOWN
@@ -254,6 +276,8 @@ class StreamRules:
             if some and self._may_rest(stream, some[0]):
                 changes = [row for row, _ in groupby(some)]
                 some = changes[max(0, len(changes) - len(due)) :]
+            if repeats:
+                some = _once(due, some)
             self._compare_rows(stream, due, some)
 
     def _compare_rows(
@@ -311,7 +335,7 @@ class StreamRules:
             return
         if not unknown and not self._judge_opening("S7", refusals, 0):
             return
-        if self._exchange.beginning.active("session_revocation"):
+        if self._hearing.quirk("session_revocation"):
             for each in former:
                 each.end = 13, 1011, "S6"
         if not self._books():
@@ -344,7 +368,8 @@ class StreamRules:
         if stream.operation in (*BOOK_STREAMS, frames.INSTRUMENTS):
             unknown = any(each not in self._exchange.beginning.instruments for each in symbols)
             codes += [5] * unknown
-        if stream.operation in BOOK_STREAMS and len(symbols) > _SYMBOLS:
+        too_many = stream.operation in BOOK_STREAMS and len(symbols) > _SYMBOLS
+        if too_many or stream.depth < 0:
             codes.append(3)
         others = [
             each
@@ -371,7 +396,8 @@ class StreamRules:
     def _heard(self, observed: ObservedInput) -> None:
         """Expect what a client's frame is answered with."""
         stream = self._open.get(observed.input["stream"])
-        if stream is None or stream.end is not None:
+        too_many = any(row.get("rule") == "S15" for row in observed.closed)
+        if stream is None or stream.end is not None or too_many:
             return
         stream.heard = observed.now
         frame = observed.frame_in(stream.operation)
@@ -383,6 +409,16 @@ class StreamRules:
             stream.send(self._sockets.answer(stream, frame), observed.now)
         else:
             stream.doubt = stream.doubt or "frames of a stream that takes none"
+
+
+def _once(expected: list[FrameRow], observed: list[FrameRow]) -> list[FrameRow]:
+    """Return the rows of frames of which some came twice, without what only repeats a row."""
+    rows: list[FrameRow] = []
+    for row in observed:
+        due = expected[len(rows)] if len(rows) < len(expected) else None
+        if row not in rows or (due and not frames.difference(due.document, row.document)):
+            rows.append(row)
+    return rows
 
 
 def _channels(rows: list[FrameRow]) -> dict[str, list[FrameRow]]:

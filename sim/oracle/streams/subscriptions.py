@@ -8,8 +8,8 @@ from typing import Any
 
 from sim.kernel.instants import Instant, seconds
 from sim.oracle.answers.history import NaiveHistory
-from sim.oracle.answers.portfolios import ENTRY_TYPES
-from sim.oracle.answers.reading import bare, listed
+from sim.oracle.answers.portfolios import ENTRY_TYPES, entry_types
+from sim.oracle.answers.reading import listed
 from sim.oracle.answers.reports import order_document
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.state import EXPIRED, PENDING, PENDING_NEW, TERMINATED, Document
@@ -20,7 +20,7 @@ from sim.read.observed import ObservedInput
 SOCKETS = frames.MARKETS, frames.PRIVATE
 BOOK_STREAMS = frames.BOOKS, frames.TALK
 # These take no session (rule S6); with `stream.symbols_spare` a list spares those of LISTS.
-FREE = (*BOOK_STREAMS, frames.INSTRUMENTS, *SOCKETS)
+FREE = (*BOOK_STREAMS, frames.INSTRUMENTS, frames.QUOTES, *SOCKETS)
 LISTS = frames.ORDERS, frames.DROP_COPY, frames.TRADES, frames.CHANGES
 SILENT = PENDING, TERMINATED  # such an instrument has no book (rules L6, L8)
 HIDDEN = "the hidden book of a state that the schedule does not want"
@@ -105,13 +105,17 @@ def subscription_of(
 
 
 def _session(exchange: NaiveExchange, stream: OpenStream) -> tuple[str, ...]:
-    """Return the session that a stream takes; () of one that takes none (rule S6)."""
+    """Return the session that a stream takes; () of one that takes none (rule S6).
+
+    Without a participant it is one of the account that is asked for.
+    """
     assumed = exchange.assumed
     spare = LISTS if assumed("stream.symbols_spare") == "all" else (frames.ORDERS,)
     if stream.operation in FREE or (stream.operation in spare and stream.symbols):
         return ()
     operation = stream.operation if assumed("stream.revocation_scope") == "rpc" else ""
-    return stream.caller, operation
+    of_user = "/users/" in stream.caller
+    return stream.caller, operation, "" if of_user else stream.request.get("account", "")
 
 
 class EventRows:
@@ -121,7 +125,6 @@ class EventRows:
         self._exchange, self.history = exchange, history
         self.orders = {row["id"]: row for row in exchange.beginning.orders}
         self.silent: set[str] = set()  # terminated instruments whose last book was sent
-        self._over: set[str] = set()
 
     def note(self, event: Document) -> None:
         """Remember what an event says of an order, before streams are told."""
@@ -133,17 +136,16 @@ class EventRows:
 
     def noted(self, event: Document) -> None:
         """Remember that an instrument is over, after streams were told."""
-        if self._is_over(event):
-            self._over.add(event["symbol"])
         if event["event"] == "BookChanged":
             if self._exchange.market(event["symbol"]).state == TERMINATED:
                 self.silent.add(event["symbol"])
 
-    def _is_over(self, event: Document) -> bool:
-        """Whether an instrument expires or pays for the first time."""
-        over = event["event"] == "StateChanged" and event["state"] in (EXPIRED, TERMINATED)
-        over = over or (event["event"] == "Settled" and not event["preliminary"])
-        return over and event["symbol"] not in self._over
+    @staticmethod
+    def _is_over(event: Document) -> bool:
+        """Whether an instrument expires or pays."""
+        if event["event"] == "Settled":
+            return not event["preliminary"]
+        return event["event"] == "StateChanged" and bool(event["state"] == EXPIRED)
 
     def rows(self, stream: OpenStream, event: Document) -> Iterator[FrameRow]:
         """Yield what an event makes a stream send (§6.2, streams.md)."""
@@ -180,13 +182,12 @@ class EventRows:
                     if row.document["symbol"] == symbol:
                         yield row._replace(document=row.document | {"expired": True})
             case frames.LEDGER, "CashMoved" if own:
-                types = [bare(each) for each in stream.request.get("entryTypes", ())]
+                types = entry_types(stream.request)
                 usd = (stream.request.get("currency") or "USD").upper() == "USD"
-                if usd and (not types or ENTRY_TYPES[event["type"]] in types):
+                if usd and ENTRY_TYPES[event["type"]] in types:
                     yield FrameRow("", "entries", frames.entry_document(event), rule)
             case frames.INSTRUMENTS, "StateChanged" | "InstrumentListed":
-                document = frames.instrument_document(self._exchange.market(symbol))
-                yield FrameRow("", "instruments", document, rule)
+                yield frames.instrument_row(self._exchange.market(symbol), rule)
             case frames.QUOTES, _:
                 yield from self.quote_rows(stream, event)
 
@@ -226,7 +227,5 @@ class EventRows:
         if stream.operation == frames.INSTRUMENTS:
             every = self._exchange.beginning.listed() if stream.symbols is None else ()
             markets = map(self._exchange.market, stream.symbols or every)
-            return [
-                FrameRow("", "instruments", frames.instrument_document(each)) for each in markets
-            ]
+            return [frames.instrument_row(each) for each in markets]
         return []

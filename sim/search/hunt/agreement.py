@@ -10,13 +10,13 @@ from typing import Any
 
 from msgspec import json
 
-from sim.api.pipeline.inputs import Input, Outcome, RestCall
+from sim.api.pipeline.inputs import SCRIPT, Input, Outcome, RestCall, VerifiedCredential
 from sim.contract.contract import Operation, load_contract
 from sim.contract.wire_fields import fields_of
 from sim.kernel.entropy import RandomStream
-from sim.kernel.instants import days, format_instant
+from sim.kernel.instants import NS_PER_S, days, format_instant
 from sim.search.hunt.clients import CallIdentity, Clients, encoded, script_of
-from sim.search.hunt.lists import ListShape, shape_of_list
+from sim.search.hunt.lists import NEXT, ListShape, shape_of_list
 from sim.search.hunt.live_view import LiveView, snake
 from sim.search.hunt.questions import READS
 from sim.search.hunt.reordering import ENTRIES, order_troubles
@@ -24,7 +24,13 @@ from sim.search.hunt.troubles import Trouble
 from sim.search.moves.streams import RESUMABLE
 from sim.search.moves.view import Act, Steps, insert, scripted, trade
 
+Read = Callable[[dict[str, Any]], dict[str, Any]]
 Take = Callable[[RandomStream, Steps], None]
+_DIRECTIONS: dict[str, tuple[dict[str, Any], ...]] = {
+    "newest_first": ({"newest_first": False}, {"newest_first": True}),
+    "sort_order": ({"sort_order": "SORT_ORDER_ASCENDING"}, {"sort_order": "SORT_ORDER_DESCENDING"}),
+    "order_direction": ({"order_direction": "asc"}, {"order_direction": "desc"}),
+}
 _BOOKS = ("OrderBookAPI.GetOrderBook", "OrderBookAPI.GetBBO")
 _ACCOUNTS = ("PositionAPI.ListAccountPositions", "PositionAPI.GetAccountBalance")
 
@@ -65,29 +71,14 @@ class Agreement:
         ask = self._list_reader(choices, operation)
         length = choices.between(1, 3)
         ask({shape.length: 3 * length})
-        position: Any = 0 if shape.position == "offset" else ""
-        for _ in range(3):
-            page = ask({shape.length: length, shape.position: position})
-            following = [
-                page[name] for name in ("nextPageToken", "nextCursor", "cursor") if page.get(name)
-            ]
-            if shape.position == "offset":
-                position += length
-            elif following:
-                position = following[0]
-            else:
-                return
+        self._walk(ask, shape, {}, length)
 
     def of_directions(self, choices: RandomStream) -> None:
         """Read a list in both directions."""
         operation, shape = choices.choice([row for row in lists() if row[1].direction])
         ask = self._list_reader(choices, operation)
-        values: tuple[Any, ...] = {
-            "newest_first": (False, True),
-            "sort_order": ("SORT_ORDER_ASCENDING", "SORT_ORDER_DESCENDING"),
-        }.get(shape.direction, ("asc", "desc"))
-        for value in values:
-            ask({shape.direction: value, shape.length: 200})
+        for value in _DIRECTIONS[shape.direction]:
+            ask({**value, shape.length: 200})
 
     def of_ranges(self, choices: RandomStream) -> None:
         """Read a list over some days, and day by day."""
@@ -103,9 +94,7 @@ class Agreement:
             times = {"start_time": format_instant(start), "end_time": format_instant(end)}
             ask({**times, shape.length: 200})
 
-    def _list_reader(
-        self, choices: RandomStream, operation: Operation
-    ) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    def _list_reader(self, choices: RandomStream, operation: Operation) -> Read:
         """Return what reads pages of a list for one caller, with the same filters."""
         filters = self._clients.requests.complete(choices, operation)
         shape = shape_of_list(operation)
@@ -117,7 +106,16 @@ class Agreement:
             filters = {name: value for name, value in filters.items() if name in needed}
         plane = choices.choice(operation.planes)
         caller = self._clients.callers.on(choices, operation, plane)
+        return self._reader(choices, operation, plane, filters, caller)
 
+    def _reader(
+        self,
+        choices: RandomStream,
+        operation: Operation,
+        plane: str,
+        filters: dict[str, Any],
+        caller: CallIdentity,
+    ) -> Read:
         def read(fields: dict[str, Any]) -> dict[str, Any]:
             outcome = self._enter(
                 self._clients.call(choices, plane, operation, filters | fields, caller)
@@ -129,6 +127,63 @@ class Agreement:
             return page if isinstance(page, dict) else {}
 
         return read
+
+    def of_everything(self, choices: RandomStream) -> None:
+        """Read all that the exchange shows of an account and a market, lists in pages.
+
+        What a rare event left behind shows in reads that nobody makes at that moment.
+        """
+        view = self._view
+        trades = view.simulation.exchange.trading.execution_log.trades.rows[-6:]
+        if not trades:
+            return
+        trade = choices.choice(trades)
+        owner = choices.choice((trade.aggressor, trade.passive)).order.account
+        users = {user.account: user.name for user in view.users}
+        keys = {key.account: key.key_id for key in view.simulation.exchange.firms.api_keys()}
+        if owner in users:
+            caller, plane = CallIdentity(script_of(users[owner]), users[owner]), "exchange"
+        elif owner in keys:
+            caller = CallIdentity(VerifiedCredential(SCRIPT, keys[owner]), None)
+            plane = "retail"
+        else:
+            return
+        span = choices.choice((1, NS_PER_S, days(1)))
+        filters = {
+            **dict.fromkeys(("account", "name"), owner),
+            **dict.fromkeys(("symbol", "slug", "market_slug"), trade.symbol),
+            "currency": "USD",
+            "bars": 2,
+            "id": trade.id,
+            "trade_id": trade.id,
+            "start_time": format_instant(trade.at - span),
+            "end_time": format_instant(trade.at + span),
+        }
+        for operation in of_account(plane):
+            names = {field.name for field in fields_of(operation.request)}
+            shape = shape_of_list(operation)
+            body = {name: value for name, value in filters.items() if name in names}
+            if shape is None:
+                self._enter(self._clients.call(choices, plane, operation, body, caller))
+                continue
+            if choices.chance(1, 2):
+                body = {name: body[name] for name in ("account", "name") if name in body}
+            read = self._reader(choices, operation, plane, body, caller)
+            for value in _DIRECTIONS.get(shape.direction, ({},)):
+                self._walk(read, shape, value, choices.choice((1, 2, 3)))
+
+    def _walk(self, read: Read, shape: ListShape, fields: dict[str, Any], length: int) -> None:
+        """Read the first pages of a list."""
+        position: Any = 0 if shape.position == "offset" else ""
+        for _ in range(4):
+            page = read({**fields, shape.length: length, shape.position: position})
+            following = [page[name] for name in NEXT if page.get(name)]
+            if shape.position == "offset":
+                position += length
+            elif following:
+                position = following[0]
+            else:
+                return
 
     # ---- reads before and after
 
@@ -254,6 +309,7 @@ QUESTIONS: dict[str, Callable[[Agreement, RandomStream], Iterable[Trouble] | Non
     "directions": Agreement.of_directions,
     "ranges": Agreement.of_ranges,
     "refused": Agreement.of_refusal,
+    "everything": Agreement.of_everything,
     "undo": Agreement.of_bust,
     "streams": Agreement.of_streams,
     "new token": Agreement.of_token,
@@ -271,6 +327,25 @@ def readable() -> tuple[Operation, ...]:
         and operation.kind == "unary"
         and "exchange" in operation.planes
         and operation.rpc.startswith(READS)
+    )
+
+
+@cache
+def of_account(plane: str) -> tuple[Operation, ...]:
+    """Return the reads of a plane about what an account, or anybody, did in a market."""
+    mine = ("account", "name", "symbol", "slug", "market_slug")
+    others = ("Gateway", "Combo", "RetailCombos", "RFQ", "RetailRfqs")
+    return tuple(
+        operation
+        for operation in load_contract().operations
+        if plane in operation.planes
+        and operation.kind == "unary"
+        and operation.rpc.startswith(READS)
+        and not operation.name.startswith(others)
+        and (
+            operation.name.startswith("RetailPortfolio")
+            or any(field.name in mine for field in fields_of(operation.request))
+        )
     )
 
 

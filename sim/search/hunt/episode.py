@@ -27,7 +27,7 @@ from sim.api.pipeline.verification import bearer
 from sim.core.model.refusals import Refusal
 from sim.evidence.witness.observation import ClientObservation
 from sim.kernel.entropy import RandomStream
-from sim.kernel.instants import Span, is_supported_instant, parse_span
+from sim.kernel.instants import DAY, Span, is_supported_instant, parse_span
 from sim.read.features import FeatureReader
 from sim.run.actors.operator.action import read_entry
 from sim.run.actors.script.calls import ClientCalls
@@ -45,6 +45,7 @@ from sim.search.moves.table import MOVES
 from sim.search.moves.view import Act, Document, Steps
 from sim.world.format.steps import Step
 
+_HOP = 3 * DAY  # an open stream sends some ten thousand heartbeats and books in this time
 DUE_MAX = 20  # maximum number of due instants that pass in one gap
 FRAMES_READ = 10  # frames of an operation from which values are learned
 _TOKENS_MAX = 4
@@ -106,6 +107,8 @@ class Episode:
                     break
                 if self.result.wrong:
                     break
+            if not self.result.over and not self.result.wrong:
+                self._move(DrawnMove("everything", self._simulation.seq))
             if not self.result.over:
                 self._end()
         self.result.inputs = self._simulation.seq - before
@@ -196,6 +199,8 @@ class Episode:
             self._enter(Advanced(due))
             left -= 1
         if gap > 0 and (left or arrives) and is_supported_instant(until):
+            while simulation.now < until - _HOP and not self.result.over:
+                self._enter(Advanced(simulation.now + _HOP))
             self._enter(Advanced(max(until, simulation.now)))
 
     def _answer_webhooks(self, choices: RandomStream) -> None:

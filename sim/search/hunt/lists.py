@@ -21,7 +21,7 @@ from sim.search.hunt.questions import ClientRead
 from sim.search.hunt.troubles import Trouble
 
 _PAGING = (("page_size", "page_token"), ("limit", "cursor"), ("limit", "offset"))
-_NEXT = ("nextPageToken", "nextCursor", "cursor")
+NEXT = ("nextPageToken", "nextCursor", "cursor")
 _DIRECTIONS = ("newest_first", "sort_order", "order_direction")
 _RANGE = ("start_time", "end_time")
 
@@ -70,7 +70,7 @@ class ReadList:
         start = position if isinstance(position, int) else self._starts.get(position)
         if start is None:
             return
-        following = next((page[name] for name in _NEXT if page.get(name)), "")
+        following = next((page[name] for name in NEXT if page.get(name)), "")
         for number, row in enumerate(rows, start):
             if self._rows.setdefault(number, row) != row:
                 yield self._trouble(f"row {number} differs between two pages")

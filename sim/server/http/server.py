@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -88,7 +89,13 @@ class HttpServer(web.Server):
     def __call__(self) -> web.RequestHandler:
         """A protocol for a new connection."""
         return _Connection(
-            self, self._loop, self._immediate, self._max_body, self._partial_messages, self._unread
+            self,
+            self._loop,
+            self._immediate,
+            self._max_body,
+            self._partial_messages,
+            self._unread,
+            self.now,
         )
 
 
@@ -114,9 +121,12 @@ def origin_form(target: str) -> str:
 
 def reset_connection(request: web.BaseRequest) -> None:
     """Reset the connection of a request: the client sees ECONNRESET."""
-    transport = request.transport
-    if transport is None:
-        return
+    if request.transport is not None:
+        reset_transport(request.transport)
+
+
+def reset_transport(transport: asyncio.Transport) -> None:
+    """Reset a connection."""
     raw = transport.get_extra_info("socket")
     if raw is not None:
         reset_on_close(raw)

@@ -10,7 +10,7 @@ from typing import Any
 from sim.contract.contract import Operation, load_contract
 from sim.core.catalogue import assumptions, quirks
 from sim.core.catalogue.assumption import Assumption
-from sim.core.service.fault_spec import ENGINE, PLANES
+from sim.core.service.fault_spec import ENGINE, FRAMES, PLANES
 from sim.core.service.rate_limits import LIMITS, TIER
 from sim.core.webhooks.payloads import WEBHOOK_TYPES
 from sim.kernel.instants import format_span
@@ -48,6 +48,7 @@ def _add_operations(definitions: Schema) -> None:
     match = definitions["FaultMatch"]["properties"]
     match["operation"] = _one_of(match["operation"], {**described, **webhooks, **engine}, "*")
     match["plane"] |= {"enum": ["", *PLANES]}
+    match["frame"] |= {"enum": ["", *FRAMES]}
     called = definitions["CallWhen"]["properties"]
     called["operation"] = _one_of(called["operation"], described, "*")
     for entry, streams in (("CallStep", False), ("SubscribeStep", True)):

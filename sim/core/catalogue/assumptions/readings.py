@@ -90,3 +90,8 @@ LAST_PRICE_SAMPLE = choice(
     "lastPriceSample is removed on 2026-07-03. `shown` keeps it after that date, null on a market "
     "that expired."
 )
+BULK_EXPORT = choice("reports.bulk_export", "none", "served", source="§4.3").because(
+    "No bulk export of reports exists: POST /v1/report/orders/csv, executions/csv and trades/csv "
+    "are unknown paths, and their calls unknown methods. `served` answers them with CSV. The CSV "
+    "of the two ledgers is documented, and served always."
+)
