@@ -83,7 +83,7 @@ class Shapes(Struct, kw_only=True, omit_defaults=True):
     not published, else it was absent.
     """
 
-    shapes: int = FORMAT
+    shapes: int
     at: str = ""
     note: str = ""
     source: str = ""
@@ -119,6 +119,7 @@ def shapes_of(recording: Recording) -> Shapes:
         for (name, plane, status, code), each in forms.items()
     ]
     return Shapes(
+        shapes=FORMAT,
         at=last,
         forms=rows,
         held=sorted(name for name, holds in relations.items() if holds),
@@ -140,6 +141,7 @@ class _Collector:
         self._forms: dict[str, set[str]] = {}
         self._objects: dict[str, int] = {}
         self._names: dict[str, int] = {}
+        self._filled: set[str] = set()
 
     def add(self, cls: type[Message] | None, body: Any) -> None:
         self._walk("", cls, None, body)
@@ -149,19 +151,30 @@ class _Collector:
             parent = path.rpartition(".")[0]
             if count < self._objects.get(parent, 0):
                 self._forms[path].add("absent")
-        return {path: sorted(forms) for path, forms in sorted(self._forms.items()) if path}
+        for path in self._filled:  # sometimes with contents, sometimes not
+            if forms := self._forms.get(path):
+                forms.add("object")
+        return {
+            path: sorted(forms) for path, forms in sorted(self._forms.items()) if path and forms
+        }
 
     def _walk(self, path: str, cls: type[Message] | None, of: Field | None, value: Any) -> None:
         forms = self._forms.setdefault(path, set())
+        if isinstance(value, dict | list) and value:
+            self._filled.add(path)
         if isinstance(value, list):
             if not value:
                 forms.add("list")
             for each in value:
                 self._walk(f"{path}[]", cls, of, each)
         elif isinstance(value, dict) and of is not None and of.key_kind:
+            if not value:
+                forms.add("object")
             for each in value.values():
                 self._walk(f"{path}.{{}}", cls, None, each)
         elif isinstance(value, dict) and (of is None or of.kind == "message"):
+            if not value:
+                forms.add("object")
             self._objects[path] = self._objects.get(path, 0) + 1
             known = fields_by_name(cls) if cls is not None else {}
             for name, inner in value.items():
@@ -289,8 +302,11 @@ def placeholder(fields: dict[str, list[str]], variant: int) -> Any:
     """Return a body with placeholders; variants take turns at the forms of each path."""
     body: dict[str, Any] = {}
     for path, forms in sorted(fields.items()):
-        form = forms[variant % len(forms)] if forms else "object"
-        if form != "absent":
+        form = forms[variant % len(forms)]
+        filled = form == "object" and any(
+            each.startswith((f"{path}.", f"{path}[]")) for each in fields
+        )
+        if form != "absent" and not filled:
             _put(body, re.split(r"\.", path), _sample(form))
     return body
 

@@ -78,7 +78,7 @@ def test_a_broken_relation_of_a_recording_is_told_like_a_wrong_shape(
     capsys.readouterr()
     assert main(["compare", str(wrong)]) == 1
     out = capsys.readouterr().out
-    assert "relation, recording" in out and "buyingPower - balanceReservation" in out
+    assert "relation, recording" in out and "displayedCash = buyingPower" in out
     assert "displayed-cash" in shapes_of(read_recording(wrong)).broken
 
 
@@ -126,8 +126,6 @@ def test_forms_of_an_answer() -> None:
     operation = load_contract().by_name("RetailOrdersAPI.GetOrder")
     body = {"order": {"id": "ABCDEFGHIJKL", "avgPx": {"value": "0.4000"}, "goodTillTime": None}}
     assert forms_of(operation, body) == {
-        "order": [],
-        "order.avgPx": [],
         "order.avgPx.value": ["decimal 4"],
         "order.goodTillTime": ["null"],
         "order.id": ["id"],

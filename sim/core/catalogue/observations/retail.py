@@ -271,9 +271,9 @@ KEY_FIRST = (
     Observation("retail.key_first", "2026-09", (LIVE,), _PROBES)
     .about("refusal")
     .shows(
-        "The retail host asks for the key before it looks for the address: without headers every path "
-        "is 401 as plain text, Missing required API key headers. Such a call counts against the limit "
-        "of its address. /v1/health is 200 without a key."
+        "The retail host asks for the key before it looks for the address: without headers every "
+        "path is 401 as plain text, Missing required API key headers. Such a call counts against "
+        "the limit of its address. /v1/health is 200 without a key."
     )
 )
 EVERY_MARKET = (

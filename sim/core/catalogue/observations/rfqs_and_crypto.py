@@ -57,7 +57,7 @@ CRYPTO_LISTING = (
     Observation("crypto.listing", "2026-09", (DOCS,), _GUIDE)
     .about("timing")
     .shows(
-        "Windows are listed as PENDING 12 hours (15 minutes long) and 24 hours (1 hour long) ahead, "
-        "and open 90 seconds before they begin."
+        "Windows are listed as PENDING 12 hours (15 minutes long) and 24 hours (1 hour long) "
+        "ahead, and open 90 seconds before they begin."
     )
 )
