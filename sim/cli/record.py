@@ -3,8 +3,9 @@
 The recorder stands between a client and any service that speaks this interface. Point the client
 at the addresses that it prints. It forwards everything, including WebSockets and gRPC streams.
 
-example:
+examples:
   sim record --to session.ndjson --gateway https://gateway.example
+  sim record --shapes service.json --probe safe --gateway https://gateway.example
 """
 
 from __future__ import annotations
@@ -36,18 +37,23 @@ def add_arguments(parser: Options) -> None:
     ports = f"use ports N to N+4; 0 takes free ones (default {DEFAULT_BASE})"
     parser.add_option("--port-base", ports, type=port_base, default=DEFAULT_BASE, metavar="N")
     parser.add_path("--ready-file", "PATH", "write the addresses as JSON once all of them accept")
+    plan = "make the calls of this plan, which change nothing, and end: a file, or safe"
+    parser.add_text("--probe", "PLAN", plan)
+    parser.add_flag("--dry-run", "with --probe: print the calls and make none")
     parser.add_text("--note", "TEXT", "a note for the file's first line")
 
 
 def problems(args: argparse.Namespace) -> Iterator[str]:
     upstream = _upstream(args)
-    if not upstream:
+    if not upstream and not args.dry_run:
         yield "name a service to forward to: --gateway, --retail, --exchange, --auth or --grpc"
     for plane in _PLANES:
         address = upstream.get(plane, "https://")
         if not address.startswith(("http://", "https://")):
             yield f"--{plane} must begin with http:// or https://, not {address!r}"
-    if args.to is None and args.shapes is None:
+    if args.dry_run and args.probe is None:
+        yield "--dry-run needs --probe PLAN"
+    if args.to is None and args.shapes is None and not args.dry_run:
         yield "name a file to write: --to FILE, --shapes FILE, or both"
     for path in (args.to, args.shapes):
         if path is not None and path.exists():
@@ -55,12 +61,17 @@ def problems(args: argparse.Namespace) -> Iterator[str]:
 
 
 def run(args: argparse.Namespace) -> int:
+    from sim.server.recorder.probe import listed, read_plan
     from sim.server.recorder.recorder import RecordOptions, record
 
+    plan = read_plan(args.probe) if args.probe else None
+    if args.dry_run and plan is not None:
+        put(*listed(plan))
+        return 0
     check_writable([args.ready_file], [path.parent for path in (args.to, args.shapes) if path])
     with TemporaryDirectory() as folder:
         to = args.to or Path(folder) / "session.ndjson"
-        options = from_options(RecordOptions, args, upstream=_upstream(args), to=to)
+        options = from_options(RecordOptions, args, upstream=_upstream(args), to=to, probe=plan)
         code = record(options)
         if args.shapes is not None and code in (0, 130):
             _write_shapes(to, args.shapes)
