@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,7 +18,7 @@ from xml.etree import ElementTree
 import yaml
 from msgspec import DecodeError, json
 
-from sim.contract.changelog import ENTRIES
+from sim.contract.changelog import releases
 from sim.contract.contract import load_contract
 from sim.contract.messages import PACKAGES, Message
 from sim.contract.wire_fields import fields_of
@@ -30,6 +31,7 @@ _SERVICE = re.compile(r"\bservice\s+(\w+)")
 _MESSAGE = re.compile(r"\bmessage\s+(\w+)\s*\{")
 _FIELD = re.compile(r"^\s*(?:repeated |optional )?[\w.<>, ]+\s(\w+)\s*=\s*(\d+)\s*[\[;]")
 _VARIABLE = re.compile(r"\{[^}]*\}")
+_DESCRIPTORS = Path(__file__).resolve().parents[1] / "contract" / "pb" / "contract.binpb"
 _FEEDS = (".xml", ".rss", ".atom")
 
 
@@ -84,24 +86,25 @@ def _openapi(path: Path) -> Iterator[Row]:
         for verb in _VERBS:
             if verb in entry and (verb, _VARIABLE.sub("{}", address)) not in bound:
                 yield _row(f"{verb.upper()} {address}", "an operation", "no such operation")
-    messages = _messages()
+    fields = _fields()
     for name, schema in (document.get("components") or {}).get("schemas", {}).items():
-        cls = messages.get(name.rpartition(".")[2])
-        properties = set(schema.get("properties") or ())
-        if cls is not None and properties:
-            own = {field.json_name for field in fields_of(cls)} | {
-                field.vendor_json for field in fields_of(cls) if field.vendor_json
-            }
-            for extra in sorted(properties - own):
+        own = fields.get(name.removesuffix(".input").rpartition(".")[2])
+        for extra in sorted(set(schema.get("properties") or ()) - (own or set())):
+            if own is not None:
                 yield _row(f"{name}.{extra}", "a property", "no such field")
 
 
-def _messages() -> dict[str, type[Message]]:
-    return {cls.__name__: cls for package in PACKAGES.values() for cls in _classes(package)}
+def _fields() -> dict[str, set[str]]:
+    """Return the JSON names of fields by the name of their message, in whatever package it is."""
+    names: dict[str, set[str]] = {}
+    for cls in (cls for module in PACKAGES.values() for cls in _classes(module)):
+        for field in fields_of(cls):
+            names.setdefault(cls.__name__, set()).update({field.json_name, field.vendor_json})
+    return names
 
 
-def _classes(module: Any) -> Iterator[type[Message]]:
-    for each in vars(module).values():
+def _classes(module: str) -> Iterator[type[Message]]:
+    for each in vars(import_module(module)).values():
         if isinstance(each, type) and issubclass(each, Message) and each is not Message:
             yield each
 
@@ -118,7 +121,7 @@ def _protobuf(path: Path) -> Iterator[Row]:
     else:
         texts = [path.read_text("utf-8")]
     rpcs = {operation.rpc for operation in load_contract().operations}
-    messages, numbers = _messages(), field_numbers()
+    messages, numbers = _fields(), field_numbers()
     for text in texts:
         for rpc in _RPC.findall(text):
             if rpc not in rpcs:
@@ -129,11 +132,11 @@ def _protobuf(path: Path) -> Iterator[Row]:
             for line in body.splitlines():
                 if match := _FIELD.match(line):
                     field, number = match[1], int(match[2])
-                    own = numbers.get((name, field))
-                    if own is None:
+                    own = numbers.get((name, field), set())
+                    if not own:
                         yield _row(f"{name}.{field}", f"field {number}", "no such field")
-                    elif own != number and own < 1000:  # ours above 1000 are placeholders
-                        yield _row(f"{name}.{field}", f"field {number}", f"field {own}")
+                    elif number not in own and min(own) < 1000:  # above, ours are placeholders
+                        yield _row(f"{name}.{field}", f"field {number}", f"field {min(own)}")
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
@@ -146,15 +149,16 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
         yield match[1], re.sub(r"(message|enum)\s+\w+\s*\{[^}]*\}", "", text[match.end() : end - 1])
 
 
-def field_numbers() -> dict[tuple[str, str], int]:
-    """Return the number of each field of the contract, by message and name."""
-    from sim.contract.pb import descriptors
+def field_numbers() -> dict[tuple[str, str], set[int]]:
+    """Return the numbers of each field of the contract, by message and name."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-    return {
-        (message.name, field.name): field.number
-        for message in descriptors()
-        for field in message.field
-    }
+    numbers: dict[tuple[str, str], set[int]] = {}
+    for file in FileDescriptorSet.FromString(_DESCRIPTORS.read_bytes()).file:
+        for message in file.message_type:
+            for field in message.field:
+                numbers.setdefault((message.name, field.name), set()).add(field.number)
+    return numbers
 
 
 # ---- the changelog
@@ -162,11 +166,11 @@ def field_numbers() -> dict[tuple[str, str], int]:
 
 def _changelog(path: Path) -> Iterator[Row]:
     """Yield entries of the feed that the contract's changelog does not have."""
-    known = {_words(entry.title) for entry in ENTRIES}
+    known = {_words(entry.title) for entry in releases()}
     for element in ElementTree.parse(path).iter():
         if element.tag.rpartition("}")[2] in ("item", "entry"):
             title = next((part.text or "" for part in element if part.tag.endswith("title")), "")
-            if _words(title) not in known:
+            if not any(_words(title).endswith(each) for each in known):
                 yield _row(f"changelog: {title}", "an entry", "no such entry")
 
 
