@@ -28,20 +28,18 @@ def trade(
     """
     theta = rates(exchange, market.terms)
     for order, aggressor in ((taker, True), (maker, False)):
-        charge = exact = Fraction(0)
+        charge = Fraction(0)
         if mode == "none":
             pass
         elif aggressor or mode == "both_taker":
-            before = order.taker_fees
             charge = taker_charge(market, order, theta, qty, price)
-            exact = order.taker_fees - before if theta.cap is None else charge
         else:
-            exact = -fee(market, theta.maker, qty, price)
-            charge = rounded(market, exact)
+            charge = rounded(market, -fee(market, theta.maker, qty, price))
+        units = market.price_scale * market.qty_scale
+        commission = int(charge * units)
         held = exchange.position(order.account, market.symbol)
         if held.fees is not None:
-            held.fees += exact
-        commission = int(charge * market.price_scale * market.qty_scale)
+            held.fees += Fraction(commission, units)
         fill(exchange, market, order, qty, price, commission, aggressor=aggressor)
         move(exchange, market, order, qty, price)
         pay(exchange, market, order, qty, price, commission)
