@@ -27,6 +27,7 @@ from sim import Simulation, load_scenario
 from sim.agents.listing import perform
 from sim.agents.session import AgentSession
 from sim.agents.tools import found_sections
+from sim.cli.main import main
 from sim.kernel.instants import MINUTE
 from tests.agents.agent import begin, exercise, investigate, rows_of
 from tests.agents.evals import TASKS
@@ -350,11 +351,9 @@ def test_without_the_extra_one_sentence_says_how_to_install_it(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("where", ["0.0.0.0:0", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999"])
-@pytest.mark.long
-def test_http_listens_on_loopback_only(where: str) -> None:
-    done = subprocess.run([*COMMAND, "--http", where], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("sim: --http ")
+def test_http_listens_on_loopback_only(where: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", "--http", where]) == 2
+    assert capsys.readouterr().err.startswith("sim: --http ")
 
 
 @pytest.fixture(scope="module")
