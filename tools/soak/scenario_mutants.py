@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import jsonschema_rs
 import yaml
 
 from sim.kernel.instants import OUT_OF_RANGE
@@ -25,6 +26,7 @@ from sim.read.replay import verify
 from sim.run.loader.load import load_scenario, load_submitted, scenario_from_source
 from sim.run.simulation import Simulation
 from sim.search.fuzz import with_random_steps
+from sim.world.format.json_schema import scenario_schema
 from sim.world.format.scenario import Scenario
 from sim.world.format.yaml_tree import ScenarioError
 from tools.soak.corpus import SCENARIOS, documents, mutate, mutate_text, texts
@@ -33,6 +35,7 @@ from tools.soak.findings import Finding, Slow, patience, run_search
 # Seconds of the processor for one scenario. To read and check one takes less, whatever is in it; a
 # run may be asked to go on for decades, and is then left alone as "long".
 PATIENCE = 20
+_EDITOR = jsonschema_rs.validator_for(scenario_schema())
 
 
 def source(rng: random.Random, corpus: list[dict[str, Any]], files: list[str]) -> Any:
@@ -53,7 +56,9 @@ def load(value: Any) -> Scenario:
     try:
         if isinstance(value, str):
             return load_scenario(value if "\n" in value else value + "\n")
-        return load_submitted(value, SCENARIOS)
+        scenario = load_submitted(value, SCENARIOS)
+        assert _EDITOR.is_valid(value), "an editor underlines what is valid"
+        return scenario
     except ScenarioError as error:
         assert error.problems, "no problem is told"
         for problem in error.problems:
