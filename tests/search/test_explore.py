@@ -354,9 +354,7 @@ def test_several_processes_find_the_same_and_a_hang_shows_where_it_waits(pyteste
     for jobs in (1, 2):
         result = explore_tests(pytester, f"--seconds 2 --jobs {jobs} --faults [heu]*")
         assert result.ret == 1
-        result.stdout.fnmatch_lines(
-            ["*stopped after 2 s in read, test_client.py:4*"]
-        )
+        result.stdout.fnmatch_lines(["*stopped after 2 s in read, test_client.py:4*"])
         result.stdout.fnmatch_lines(["*2 could not act*"])
         rows = json.loads((pytester.path / "found.json").read_text())
         verdicts.append([(row["kind"], row["verdict"]) for row in rows])
