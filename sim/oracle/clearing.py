@@ -101,11 +101,11 @@ class ClearingRules:
             held = exchange.position(account, deal.symbol)
             before = held.net, held.cost, held.realized
             begin_day(exchange, held)
-            held.fees = None
+            held.fees -= commission
             apply_fill(held, -sign, deal.qty, deal.price)
             expect_position(exchange, account, deal.symbol, held, before, "M42")
             amount = sign * deal.qty * deal.price + commission
-            move_cash(exchange, account, CORRECTION, amount * unit(market), "M42")
+            move_cash(exchange, (account, deal.symbol), CORRECTION, amount * unit(market), "M42")
         market.trades.remove(trade_id)
         self._set_reference(market)
 

@@ -186,7 +186,8 @@ class SettlementRules:
             held.realized += net * price - held.cost
             held.net = held.cost = 0
             expect_position(exchange, account.name, market.symbol, held, before, "P22")
-            move_cash(exchange, account.name, RESOLUTION, net * price * unit(market), "P22")
+            owner = account.name, market.symbol
+            move_cash(exchange, owner, RESOLUTION, net * price * unit(market), "P22")
         market.settlement = {"resolved": resolved}
 
     def _correct(self, market: Market, price: int) -> None:
@@ -199,7 +200,8 @@ class SettlementRules:
             begin_day(exchange, held)
             held.realized += net * difference
             expect_position(exchange, name, market.symbol, held, before, "L27")
-            move_cash(exchange, name, CORRECTION, net * difference * unit(market), "L27")
+            owner = name, market.symbol
+            move_cash(exchange, owner, CORRECTION, net * difference * unit(market), "L27")
 
     # ---- other events
 
@@ -253,8 +255,8 @@ class SettlementRules:
         if wish is None or symbol not in exchange.markets or symbol in self._settled:
             return
         market, price = exchange.market(symbol), wish.get("price")
-        whole = _is_price(price) and (Fraction(str(price)) * market.price_scale).denominator == 1
-        possible = whole and not (wish.get("preliminary") and is_final(market))
+        exact = _is_price(price) and (Fraction(str(price)) * market.price_scale).denominator == 1
+        possible = exact and not (wish.get("preliminary") and is_final(market))
         if observed.rule == "T3":
             self._hearing.undecided("a bound of totals")
         elif "message" not in observed.out or possible:
