@@ -21,9 +21,9 @@ OPERATIONS = {
     "page": "ListInstruments",
     "hook": "kyc.approved",
 }
-# What no single fault shows: a retry that fails too (`--pairs` finds it), and a field that is not the
-# first of its message, which is the one that a ready patch takes.
-BEYOND = {"one retry in all", "participant is there", "null is a participant"}
+# What no single fault shows: a retry that fails too (`--pairs` finds it), a cursor that repeats more
+# than once, and a field that is not the first of its message, which is what a ready patch takes.
+BEYOND = {"one retry in all", "participant is there", "null is a participant", "cursor is new"}
 # Found before any fault: the quirk of the scenario is enough.
 AT_ONCE = {"bytes are written again"}
 
