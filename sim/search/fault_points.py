@@ -75,6 +75,7 @@ FAULT_KINDS = (
     FaultKind("reset", CALLS, {"reset": True}, wire=True),
     FaultKind("reset stream", ("stream",), {"reset": True}),
     FaultKind("lost by reset", CALLS, {"reset": True, "handled": True}, wire=True),
+    FaultKind("lost by hang", CALLS, {"hang": True, "handled": True}, wire=True),
     FaultKind("half answer", CALLS, {"half_close": True}, wire=True),
     FaultKind("slow answer", HTTP, {"slow_body": True}, wire=True),
     FaultKind("hang", CALLS, {"hang": True}, wire=True),

@@ -21,7 +21,7 @@ BANNED = re.compile(
     "|luck|nobody|place"
 )
 # (file, name): why the name stays.
-WIRE_NAMES = {("sim/world/format/expectations_format.py", "seen"): "scenario files have this key"}
+WIRE_NAMES: dict[tuple[str, str], str] = {}  # names of keys that users read
 # To place an order is the term of the field, so a function outside the product may be called so.
 VERB = "place"
 # (file, class): why it stays although another class has its name.

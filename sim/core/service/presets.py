@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from sim.core.catalogue.assumption_values import Assumptions
 from sim.core.catalogue.assumptions import EXTRA_LIMITS
 from sim.core.catalogue.quirks import (
+    CONNECTION_REFUSED,
     SESSION_REVOCATION,
     STREAM_DUPLICATES,
     UNFILTERED_SEARCH_TIMES_OUT,
@@ -72,7 +73,7 @@ def _hostile() -> Iterator[Named]:
         yield _fault(name, plane, "1/40", half_close=True)
         yield _fault(name, plane, "1/20", delay="4s")
         yield _fault(name, plane, "1/500", hang=True)
-        yield _fault(name, plane, "1/100", patch="unknown-enum")
+        yield _fault(name, plane, "1/100", patch="extra-field")
     for plane in HTTP:
         yield _fault(name, plane, "1/100", slow_body=True)
         yield _fault(name, plane, "1/40", close=True)
@@ -118,6 +119,7 @@ PRESETS = {
                 SESSION_REVOCATION.name: "always",
                 STREAM_DUPLICATES.name: "1/5",
                 WEBHOOK_DUPLICATES.name: "1/2",
+                CONNECTION_REFUSED.name: "never",  # nobody could place an order
             },
             quirks_else="always",
             faults=tuple(_hostile()),

@@ -32,7 +32,7 @@ export function Faults() {
             data-testid="fault" data-id=${one.id} data-over=${String(one.over)}>
           <b class="num">${one.id}</b>
           <code class="match">${shown(one.match)}</code> <span aria-hidden="true">→</span> <code class="act">${shown(one.act)}</code>
-          <span class="faint num">affected ${grouped(one.affected)} of ${grouped(one.seen)} matches</span>
+          <span class="faint num">affected ${grouped(one.affected)} of ${grouped(one.matched)} matches</span>
           ${one.over ? html`<${Tag}>over<//>` : moment === null && !finished && html`<button class="quiet" data-testid="fault-remove" data-id=${one.id}
             onClick=${() => tryCall('DELETE', `/faults/${one.id}`)}>Remove</button>`}</li>`)}</ul><//>
     </div>
