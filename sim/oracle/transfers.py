@@ -111,7 +111,7 @@ class TransferRules:
         source = self._hearing.exchange.account(row["sourceAccountId"])
         rejected = row["status"].endswith("_REJECTED")
         limit, today = self.withdrawable(source), eastern_date(observed.at)
-        is_fee = "VENDOR_FEES" in str(wish.get("reason"))
+        is_fee = _is_vendor_fee(wish)
         again = is_fee and self._fee_days.get(source.name) == today
         if limit is not None and rejected != (amount > limit or again):
             expected, reported = ("CONFIRMED", "REJECTED")[:: 1 if rejected else -1]
@@ -164,3 +164,11 @@ class TransferRules:
     def _disagree(self, rule: str, account: str, expected: str, observed: str) -> None:
         sentence = f"cash of {account}: {observed}, not {expected}"
         self._hearing.disagree(rule, expected, observed, sentence)
+
+
+def _is_vendor_fee(transfer: Document) -> bool:
+    """Return whether a transfer collects fees of the vendor; its reason is a name or a number."""
+    match transfer:
+        case {"reason": "TRANSFER_REASON_VENDOR_FEES" | 3}:
+            return True
+    return False
