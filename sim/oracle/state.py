@@ -105,9 +105,7 @@ def order_from(row: Document) -> NaiveOrder:
 
 @dataclass(slots=True)
 class NaivePosition:
-    """Net contracts of an account in an instrument, what they cost, and the fees of all fills, in
-    notional units.
-    """
+    """Net contracts of an account in an instrument, their cost, and fees, in notional units."""
 
     net: int = 0
     cost: int = 0
