@@ -191,20 +191,23 @@ def pay(
     """Move the cash of a fill: principal and commission, in one entry or two (rules P2, P21)."""
     unit = CASH // (market.price_scale * market.qty_scale)
     principal, fee_paid = -order.sign * qty * price * unit, commission * unit
+    owner = order.account, market.symbol
     if exchange.assumed("ledger.commission") == "combined":
-        move_cash(exchange, order.account, ORDER_EXECUTION, principal - fee_paid, "P21")
+        move_cash(exchange, owner, ORDER_EXECUTION, principal - fee_paid, "P21")
         return
-    move_cash(exchange, order.account, ORDER_EXECUTION, principal, "P21")
-    move_cash(exchange, order.account, COMMISSION, -fee_paid, "P21")
+    move_cash(exchange, owner, ORDER_EXECUTION, principal, "P21")
+    move_cash(exchange, owner, COMMISSION, -fee_paid, "P21")
 
 
 def move_cash(
-    exchange: NaiveExchange, account: str, entry_type: int, amount: int, rule: str
+    exchange: NaiveExchange, owner: tuple[str, str], entry_type: int, amount: int, rule: str
 ) -> None:
-    """Move cash of an account, and expect the entry. Zero makes none (rule P22)."""
+    """Move cash of an account for an instrument, and expect the entry. Zero makes none (P22)."""
     if not amount:
         return
+    account, symbol = owner
     holder = exchange.account(account)
     before = holder.cash
     holder.cash += amount
-    exchange.expect("CashMoved", account, rule, type=entry_type, before=before, after=holder.cash)
+    fields = {"type": entry_type, "before": before, "after": holder.cash, "symbol": symbol}
+    exchange.expect("CashMoved", account, rule, **fields)
