@@ -37,6 +37,7 @@ from sim.evidence.recording.files import (
     RecordingHeader,
     UnreadableRecording,
 )
+from sim.evidence.recording.reading import read_recording
 from sim.evidence.recording.recorded_events import RecordingReader
 from sim.evidence.replay.identifier_map import fields_by_name
 from sim.read.relations import applied
@@ -176,11 +177,11 @@ class _Collector:
             if not value:
                 forms.add("object")
             self._objects[path] = self._objects.get(path, 0) + 1
-            known = fields_by_name(cls) if cls is not None else {}
+            fields = fields_by_name(cls) if cls is not None else {}
             for name, inner in value.items():
                 below = f"{path}.{name}".lstrip(".")
                 self._names[below] = self._names.get(below, 0) + 1
-                each = known.get(name)
+                each = fields.get(name)
                 nested = each is not None and each.kind == "message"
                 kind = find_message(each.type_name) if each is not None and nested else None
                 self._walk(below, kind, each, inner)
@@ -233,6 +234,12 @@ def read_shapes(path: Path) -> Shapes:
 
 def _known(name: str) -> bool:
     return any(operation.name == name for operation in load_contract().operations)
+
+
+def read_session(path: Path) -> Recording:
+    """Read a recording, a HAR file or a shape file. UnreadableRecording and OSError."""
+    is_json = path.suffix.lower() != ".har" and is_shapes(path)
+    return recording_of(read_shapes(path)) if is_json else read_recording(path)
 
 
 def recording_of(shapes: Shapes) -> Recording:
