@@ -64,8 +64,8 @@ def _reader(path: Path) -> Any:
     return _openapi if suffix in (".json", ".yaml", ".yml") else None
 
 
-def _row(subject: str, published: str, ours: str) -> Row:
-    return {"subject": subject, "published": published, "contract": ours}
+def _row(subject: str, published: str, contract: str) -> Row:
+    return {"subject": subject, "published": published, "contract": contract}
 
 
 # ---- OpenAPI

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from sim.contract.contract import load_contract
 from sim.core.catalogue.observations import OBSERVED
 from sim.core.model.enums import InstrumentState
-from sim.evidence.shapes import Form, Shapes, forms_of, read_shapes
+from sim.evidence.shapes import ShapeForm, Shapes, forms_of, read_shapes
 from sim.kernel import resources
 from sim.read.errors import UsageError
 from sim.read.relations import RELATIONS, applied
@@ -96,13 +96,13 @@ class MaterialSession:
         quiet = self._quiet()
         self.traded = next(quiet)
         other_market = next(quiet)
-        self.place(self.maker, "BUY_SHORT", "0.05", 24)
-        self.place(self.taker, "BUY_LONG", "0.05", 19)
-        self.place(self.maker, "BUY_LONG", "0.02", 3)
-        self.order = self.place(self.taker, "BUY_LONG", "0.01", 1)
+        self.enter(self.maker, "BUY_SHORT", "0.05", 24)
+        self.enter(self.taker, "BUY_LONG", "0.05", 19)
+        self.enter(self.maker, "BUY_LONG", "0.02", 3)
+        self.order = self.enter(self.taker, "BUY_LONG", "0.01", 1)
         self.expired = other_market
         for client, intent in ((self.maker, "BUY_SHORT"), (self.taker, "BUY_LONG")):
-            self.place(client, intent, "0.40", 1, slug=other_market)
+            self.enter(client, intent, "0.40", 1, slug=other_market)
         self.control("instrument.settle", other_market, {"price": "1"})
         self.control("instrument.state", other_market, {"state": "EXPIRED"})
 
@@ -127,7 +127,7 @@ class MaterialSession:
         order |= {"type": "ORDER_TYPE_LIMIT", "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL"}
         return order | {"quantity": quantity} | more
 
-    def place(self, client: Http, intent: str, price: str, quantity: float, slug: str = "") -> str:
+    def enter(self, client: Http, intent: str, price: str, quantity: float, slug: str = "") -> str:
         """Place a retail order and return its id."""
         body = self.body(intent, price, quantity, marketSlug=slug or self.traded)
         return str(client.post("/v1/orders", json=body).json()["id"])
@@ -159,7 +159,7 @@ class MaterialSession:
             "": {},
         }
 
-    def ask(self, form: Form) -> tuple[int, Any]:
+    def ask(self, form: ShapeForm) -> tuple[int, Any]:
         """Make the request of a form; return status and body."""
         client = self._client(form.plane)
         verb, _, rest = form.ask.partition(" ")
@@ -192,7 +192,7 @@ class MaterialSession:
         return clients.get(plane, self.trader)
 
 
-def _form_items(session: MaterialSession, form: Form) -> Iterator[MeasuredItem]:
+def _form_items(session: MaterialSession, form: ShapeForm) -> Iterator[MeasuredItem]:
     name, refused = f"{form.plane} {form.ask}", form.status >= 400
     status, body = session.ask(form)
     if not refused:
@@ -205,7 +205,7 @@ def _form_items(session: MaterialSession, form: Form) -> Iterator[MeasuredItem]:
     yield MeasuredItem("refusal" if refused else "answer", form.operation, name, agrees)
 
 
-def _fits(form: Form, body: Any, *, refused: bool) -> bool:
+def _fits(form: ShapeForm, body: Any, *, refused: bool) -> bool:
     if not form.fields:
         return body is None
     operation = load_contract().by_name(form.operation)

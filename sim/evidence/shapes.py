@@ -65,7 +65,7 @@ _PLACEHOLDERS: dict[str, Any] = {
 }
 
 
-class Form(Struct, kw_only=True, omit_defaults=True):
+class ShapeForm(Struct, kw_only=True, omit_defaults=True):
     """One kind of answer (`status`) or of frame (0): the forms of each path in it.
 
     `ask` names the request that brings it, for the sandbox's own check (`material.py`).
@@ -90,7 +90,7 @@ class Shapes(Struct, kw_only=True, omit_defaults=True):
     source: str = ""
     evidence: str = "live"
     partial: bool = False
-    forms: list[Form] = field(default_factory=list)
+    forms: list[ShapeForm] = field(default_factory=list)
     held: list[str] = field(default_factory=list)  # names of relations
     broken: list[str] = field(default_factory=list)
 
@@ -116,7 +116,7 @@ def shapes_of(recording: Recording) -> Shapes:
         for row in () if refused else applied(operation.name, sent.body):
             relations[row.relation.name] = relations.get(row.relation.name, True) and row.holds
     rows = [
-        Form(operation=name, plane=plane, status=status, code=code, fields=each.forms())  # type: ignore[arg-type]
+        ShapeForm(operation=name, plane=plane, status=status, code=code, fields=each.forms())  # type: ignore[arg-type]
         for (name, plane, status, code), each in forms.items()
     ]
     return Shapes(
