@@ -100,7 +100,7 @@ class Shapes(Struct, kw_only=True, omit_defaults=True):
 
 def shapes_of(recording: Recording) -> Shapes:
     """Return what a recording shows, without its values."""
-    forms: dict[tuple[str, str, int, int | None], _Collector] = {}
+    forms: dict[tuple[str, str, int, int | None], _FormCollector] = {}
     relations: dict[str, bool] = {}
     last = ""
     for event in RecordingReader(recording.entries).events():
@@ -111,7 +111,9 @@ def shapes_of(recording: Recording) -> Shapes:
         refused = status >= 400 or (event.entry.plane == "grpc" and status > 0)
         code = sent.body.get("code") if refused and isinstance(sent.body, dict) else None
         key = operation.name, event.entry.plane, status, code if isinstance(code, int) else None
-        forms.setdefault(key, _Collector()).add(None if refused else operation.response, sent.body)
+        forms.setdefault(key, _FormCollector()).add(
+            None if refused else operation.response, sent.body
+        )
         last = event.entry.at
         for row in () if refused else applied(operation.name, sent.body):
             relations[row.relation.name] = relations.get(row.relation.name, True) and row.holds
@@ -130,12 +132,12 @@ def shapes_of(recording: Recording) -> Shapes:
 
 def forms_of(operation: Operation, body: Any, *, refused: bool = False) -> dict[str, list[str]]:
     """Return the forms of each path of one answer."""
-    collector = _Collector()
+    collector = _FormCollector()
     collector.add(None if refused else operation.response, body)
     return collector.forms()
 
 
-class _Collector:
+class _FormCollector:
     """Collects forms by path, and how often each object and each of its names occurred."""
 
     def __init__(self) -> None:
