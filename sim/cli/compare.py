@@ -99,9 +99,9 @@ def _write_files(args: argparse.Namespace, drift: Drift) -> None:
 
 def _compared(args: argparse.Namespace) -> RecordingComparison:
     from sim.evidence.compare.compare import compare, compare_with
-    from sim.evidence.recording.reading import read_recording
+    from sim.evidence.shapes import read_session
 
-    recording = read_recording(args.recording)
+    recording = read_session(args.recording)
     if args.shapes is not None:
         from sim.evidence.shapes import write_shapes
 

@@ -5,7 +5,7 @@ at the addresses that it prints. It forwards everything, including WebSockets an
 
 examples:
   sim record --to session.ndjson --gateway https://gateway.example
-  sim record --shapes service.json --probe safe --gateway https://gateway.example
+  sim record --shapes s.json --probe safe --gateway https://gateway.example
 """
 
 from __future__ import annotations

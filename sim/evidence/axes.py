@@ -15,7 +15,7 @@ from typing import Any
 from sim.contract.contract import Operation, load_contract
 from sim.core.catalogue.observations import OBSERVED, READINGS, catalogue
 from sim.core.catalogue.observations.observation import DOCS, DOUBLE, LIVE, SDK, Observation
-from sim.evidence.material import AXES, Item, measured, published
+from sim.evidence.material import AXES, MeasuredItem, measured, published
 from sim.evidence.validation.error_forms import refusal_kinds
 from sim.read.relations import RELATIONS
 
@@ -66,7 +66,7 @@ def _agreement(operation: str, reading: str) -> dict[str, Any]:
     return {axis: _counted(item for item in items if item.axis == axis) for axis in AGREES}
 
 
-def _counted(items: Iterable[Item]) -> dict[str, int] | None:
+def _counted(items: Iterable[MeasuredItem]) -> dict[str, int] | None:
     rows = list(items)
     return {"agree": sum(item.agrees for item in rows), "of": len(rows)} if rows else None
 
@@ -89,14 +89,14 @@ def totals(axes: Iterable[Mapping[str, Axis | None]]) -> dict[str, Any]:
 
 def refusals() -> dict[str, list[str]]:
     """Return each kind of refusal that the sandbox gives, `status code`, with those who saw it."""
-    seen: dict[str, list[str]] = {kind: [] for kind in refusal_kinds()}
+    sources: dict[str, list[str]] = {kind: [] for kind in refusal_kinds()}
     for name, shapes in published().items():
         for form in shapes.forms:
-            for kind, sources in seen.items():
+            for kind, where in sources.items():
                 status, _, code = kind.partition(" ")
                 if str(form.status) == status and str(form.code or code) == code:
-                    sources.append(f"{name}: {form.plane} {form.ask}")
-    return {kind: seen[kind] for kind in sorted(seen)}
+                    where.append(f"{name}: {form.plane} {form.ask}")
+    return {kind: sources[kind] for kind in sorted(sources)}
 
 
 def summary(axes: Mapping[str, Mapping[str, Axis | None]]) -> dict[str, list[str]]:
@@ -114,9 +114,9 @@ def summary(axes: Mapping[str, Mapping[str, Axis | None]]) -> dict[str, list[str
                 live = any(source["kind"] == "live" for source in entry["sources"])
                 proven = live and (name, axis) not in wrong
                 by_kind["proven" if proven else "not proven"].append(axis)
-        for kind, found_axes in by_kind.items():
-            if found_axes:
-                lists[kind].append(f"{name}: {', '.join(found_axes)}")
+        for kind, own_axes in by_kind.items():
+            if own_axes:
+                lists[kind].append(f"{name}: {', '.join(own_axes)}")
         if not any(by_kind.values()):
             lists["unknown"].append(name)
     return lists

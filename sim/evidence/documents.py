@@ -64,8 +64,8 @@ def _reader(path: Path) -> Any:
     return _openapi if suffix in (".json", ".yaml", ".yml") else None
 
 
-def _row(subject: str, published: str, ours: str) -> Row:
-    return {"subject": subject, "published": published, "contract": ours}
+def _row(subject: str, published: str, contract: str) -> Row:
+    return {"subject": subject, "published": published, "contract": contract}
 
 
 # ---- OpenAPI
@@ -166,11 +166,11 @@ def field_numbers() -> dict[tuple[str, str], set[int]]:
 
 def _changelog(path: Path) -> Iterator[Row]:
     """Yield entries of the feed that the contract's changelog does not have."""
-    known = {_words(entry.title) for entry in releases()}
+    titles = {_words(entry.title) for entry in releases()}
     for element in ElementTree.parse(path).iter():
         if element.tag.rpartition("}")[2] in ("item", "entry"):
             title = next((part.text or "" for part in element if part.tag.endswith("title")), "")
-            if not any(_words(title).endswith(each) for each in known):
+            if not any(_words(title).endswith(each) for each in titles):
                 yield _row(f"changelog: {title}", "an entry", "no such entry")
 
 

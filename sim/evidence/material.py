@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from sim.contract.contract import load_contract
 from sim.core.catalogue.observations import OBSERVED
 from sim.core.model.enums import InstrumentState
-from sim.evidence.shapes import Form, Shapes, forms_of, read_shapes
+from sim.evidence.shapes import ShapeForm, Shapes, forms_of, read_shapes
 from sim.kernel import resources
 from sim.read.errors import UsageError
 from sim.read.relations import RELATIONS, applied
@@ -43,7 +43,7 @@ _GAME = "aec-nfl-dal-phi-2026-09-10"
 _SOCKET = "/v1/ws/markets"
 
 
-class Item(NamedTuple):
+class MeasuredItem(NamedTuple):
     """Whether the sandbox does what one piece of public material shows."""
 
     axis: str
@@ -62,23 +62,23 @@ def published() -> dict[str, Shapes]:
 
 
 @cache
-def measured(reading: str) -> tuple[Item, ...]:
+def measured(reading: str) -> tuple[MeasuredItem, ...]:
     """Return every item for one reading, measured once."""
     return tuple(measure(reading))
 
 
-def measure(reading: str) -> Iterator[Item]:
+def measure(reading: str) -> Iterator[MeasuredItem]:
     """Ask the sandbox for all that was published, in a reading."""
     for shapes in published().values():
         for form in shapes.forms:
-            yield from _form_items(Session(reading), form)
-    session = Session(reading)
+            yield from _form_items(MaterialSession(reading), form)
+    session = MaterialSession(reading)
     yield from _relation_items(session)
     for name, (axis, operation, check) in _CHECKS.items():
-        yield Item(axis, operation, name, check(Session(reading)))
+        yield MeasuredItem(axis, operation, name, check(MaterialSession(reading)))
 
 
-class Session:
+class MaterialSession:
     """A run of the quickstart with two accounts that traded 19 contracts at 0.05."""
 
     def __init__(self, reading: str) -> None:
@@ -88,21 +88,21 @@ class Session:
         self.client = connect(self.simulation)
         exchange = self.simulation.exchange
         keys = {key.account: key for key in exchange.firms.api_keys()}
-        self.key, other = islice(keys.values(), 2)
-        self.taker, self.maker = self.client.retail(self.key), self.client.retail(other)
+        self.key, second = islice(keys.values(), 2)
+        self.taker, self.maker = self.client.retail(self.key), self.client.retail(second)
         self.firm = next(row for row in exchange.firms.all() if len(row.scopes) >= 14)
         self.user = self.firm.users[0]
         self.trader = self.client.exchange(self.firm, self.user.name)
         quiet = self._quiet()
         self.traded = next(quiet)
         other_market = next(quiet)
-        self.place(self.maker, "BUY_SHORT", "0.05", 24)
-        self.place(self.taker, "BUY_LONG", "0.05", 19)
-        self.place(self.maker, "BUY_LONG", "0.02", 3)
-        self.order = self.place(self.taker, "BUY_LONG", "0.01", 1)
+        self.enter(self.maker, "BUY_SHORT", "0.05", 24)
+        self.enter(self.taker, "BUY_LONG", "0.05", 19)
+        self.enter(self.maker, "BUY_LONG", "0.02", 3)
+        self.order = self.enter(self.taker, "BUY_LONG", "0.01", 1)
         self.expired = other_market
         for client, intent in ((self.maker, "BUY_SHORT"), (self.taker, "BUY_LONG")):
-            self.place(client, intent, "0.40", 1, slug=other_market)
+            self.enter(client, intent, "0.40", 1, slug=other_market)
         self.control("instrument.settle", other_market, {"price": "1"})
         self.control("instrument.state", other_market, {"state": "EXPIRED"})
 
@@ -127,7 +127,7 @@ class Session:
         order |= {"type": "ORDER_TYPE_LIMIT", "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL"}
         return order | {"quantity": quantity} | more
 
-    def place(self, client: Http, intent: str, price: str, quantity: float, slug: str = "") -> str:
+    def enter(self, client: Http, intent: str, price: str, quantity: float, slug: str = "") -> str:
         """Place a retail order and return its id."""
         body = self.body(intent, price, quantity, marketSlug=slug or self.traded)
         return str(client.post("/v1/orders", json=body).json()["id"])
@@ -159,7 +159,7 @@ class Session:
             "": {},
         }
 
-    def ask(self, form: Form) -> tuple[int, Any]:
+    def ask(self, form: ShapeForm) -> tuple[int, Any]:
         """Make the request of a form; return status and body."""
         client = self._client(form.plane)
         verb, _, rest = form.ask.partition(" ")
@@ -192,20 +192,20 @@ class Session:
         return clients.get(plane, self.trader)
 
 
-def _form_items(session: Session, form: Form) -> Iterator[Item]:
+def _form_items(session: MaterialSession, form: ShapeForm) -> Iterator[MeasuredItem]:
     name, refused = f"{form.plane} {form.ask}", form.status >= 400
     status, body = session.ask(form)
     if not refused:
-        yield Item("driven", form.operation, name, status == form.status)
+        yield MeasuredItem("driven", form.operation, name, status == form.status)
         if status != form.status:
             return
     agrees = status == form.status and _fits(form, body, refused=refused)
     if refused and agrees and form.code is not None:
         agrees = body.get("code") == form.code
-    yield Item("refusal" if refused else "answer", form.operation, name, agrees)
+    yield MeasuredItem("refusal" if refused else "answer", form.operation, name, agrees)
 
 
-def _fits(form: Form, body: Any, *, refused: bool) -> bool:
+def _fits(form: ShapeForm, body: Any, *, refused: bool) -> bool:
     if not form.fields:
         return body is None
     operation = load_contract().by_name(form.operation)
@@ -218,7 +218,7 @@ def _same(published: list[str], own: list[str]) -> bool:
     return set(own) - {"absent", "null"} <= set(published) and not set(own).isdisjoint(published)
 
 
-def _relation_items(session: Session) -> Iterator[Item]:
+def _relation_items(session: MaterialSession) -> Iterator[MeasuredItem]:
     """Yield one item for each relation of the table that public material shows."""
     holds: dict[str, list[bool]] = {}
     for shapes in published().values():
@@ -230,51 +230,51 @@ def _relation_items(session: Session) -> Iterator[Item]:
     for name, relation in RELATIONS.items():
         if name in holds and not relation.source.startswith("S"):
             for operation in relation.operations:
-                yield Item("relation", operation, name, all(holds[name]))
+                yield MeasuredItem("relation", operation, name, all(holds[name]))
 
 
 # ---- streams, orders of events, times
 
 
-def _wrapped(session: Session) -> bool:
+def _wrapped(session: MaterialSession) -> bool:
     frames = session.socket("MARKET_DATA").take()
     return any("marketSlug" in frame.get("marketData", {}) for frame in frames)
 
 
-def _lite_shares(session: Session) -> bool:
+def _lite_shares(session: MaterialSession) -> bool:
     frames = [
         frame.get("marketDataLite", {}) for frame in session.socket("MARKET_DATA_LITE").take()
     ]
     return any("bidShares" in frame for frame in frames)
 
 
-def _every_market(session: Session) -> bool:
+def _every_market(session: MaterialSession) -> bool:
     return len(session.socket("MARKET_DATA_LITE", marketSlugs=[]).take()) > 10
 
 
-def _unsubscribed(session: Session) -> bool:
+def _unsubscribed(session: MaterialSession) -> bool:
     stream = session.socket("TRADE")
     stream.take()
     stream.send(b'{"unsubscribe":{"requestId":"1"}}')
     return {"requestId": "1", "unsubscribed": True} in stream.take()
 
 
-def _executions(session: Session, price: str = "0.05", **more: Any) -> list[str]:
+def _executions(session: MaterialSession, price: str = "0.05", **more: Any) -> list[str]:
     body = session.body("BUY_LONG", price, 1, synchronousExecution=True, **more)
     answer = session.taker.post("/v1/orders", json=body).json()
     return [str(row["type"]).removeprefix("EXECUTION_TYPE_") for row in answer["executions"]]
 
 
-def _new_then_fill(session: Session) -> bool:
+def _new_then_fill(session: MaterialSession) -> bool:
     return _executions(session) == ["NEW", "FILL"]
 
 
-def _unfilled_expires(session: Session) -> bool:
+def _unfilled_expires(session: MaterialSession) -> bool:
     tif = "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL"
     return _executions(session, "0.03", tif=tif)[-1:] == ["EXPIRED"]
 
 
-def _insert_time_moves(session: Session) -> bool:
+def _insert_time_moves(session: MaterialSession) -> bool:
     session.client.advance("1m")
     change = {"marketSlug": session.traded, "quantity": 2}
     session.taker.post(f"/v1/order/{session.order}/modify", json=change)
@@ -282,17 +282,17 @@ def _insert_time_moves(session: Session) -> bool:
     return bool(order["insertTime"] != order["createTime"])
 
 
-def _daily_mark(session: Session) -> bool:
+def _daily_mark(session: MaterialSession) -> bool:
     session.client.advance_to("2026-09-08T17:00:00-04:00")
     book = session.taker.get(f"/v1/markets/{session.traded}/book").json()["marketData"]
     return "settlementPx" in book["stats"] and "settlementSetTime" not in book["stats"]
 
 
-def _token_life(session: Session) -> bool:
+def _token_life(session: MaterialSession) -> bool:
     return bool(session.client.token(session.firm).json()["expires_in"] == 86_400)
 
 
-def _old_timestamp(session: Session) -> bool:
+def _old_timestamp(session: MaterialSession) -> bool:
     headers = session.client.retail_headers(session.key, "GET", "/v1/account/balances")
     session.client.advance("2m")
     return (
@@ -300,16 +300,16 @@ def _old_timestamp(session: Session) -> bool:
     )
 
 
-def _fee_shown(session: Session) -> bool:
-    shown = []
+def _fee_shown(session: MaterialSession) -> bool:
+    coefficients = []
     for day in ("2026-09-16", "2026-09-17"):
         session.client.advance_to(f"{day}T12:00:00-04:00")
         market = session.client.gateway.get(f"/v1/market/slug/{_GAME}").json()["market"]
-        shown.append(market["feeCoefficient"])
-    return shown == [0.06, 0.0695]
+        coefficients.append(market["feeCoefficient"])
+    return coefficients == [0.06, 0.0695]
 
 
-_CHECKS: dict[str, tuple[str, str, Callable[[Session], bool]]] = {
+_CHECKS: dict[str, tuple[str, str, Callable[[MaterialSession], bool]]] = {
     "wrapped frames": ("stream", "RetailStreamsAPI.MarketsStream", _wrapped),
     "shares in lite frames": ("stream", "RetailStreamsAPI.MarketsStream", _lite_shares),
     "every market": ("stream", "RetailStreamsAPI.MarketsStream", _every_market),

@@ -37,6 +37,7 @@ from sim.evidence.recording.files import (
     RecordingHeader,
     UnreadableRecording,
 )
+from sim.evidence.recording.reading import read_recording
 from sim.evidence.recording.recorded_events import RecordingReader
 from sim.evidence.replay.identifier_map import fields_by_name
 from sim.read.relations import applied
@@ -64,7 +65,7 @@ _PLACEHOLDERS: dict[str, Any] = {
 }
 
 
-class Form(Struct, kw_only=True, omit_defaults=True):
+class ShapeForm(Struct, kw_only=True, omit_defaults=True):
     """One kind of answer (`status`) or of frame (0): the forms of each path in it.
 
     `ask` names the request that brings it, for the sandbox's own check (`material.py`).
@@ -89,7 +90,7 @@ class Shapes(Struct, kw_only=True, omit_defaults=True):
     source: str = ""
     evidence: str = "live"
     partial: bool = False
-    forms: list[Form] = field(default_factory=list)
+    forms: list[ShapeForm] = field(default_factory=list)
     held: list[str] = field(default_factory=list)  # names of relations
     broken: list[str] = field(default_factory=list)
 
@@ -99,7 +100,7 @@ class Shapes(Struct, kw_only=True, omit_defaults=True):
 
 def shapes_of(recording: Recording) -> Shapes:
     """Return what a recording shows, without its values."""
-    forms: dict[tuple[str, str, int, int | None], _Collector] = {}
+    forms: dict[tuple[str, str, int, int | None], _FormCollector] = {}
     relations: dict[str, bool] = {}
     last = ""
     for event in RecordingReader(recording.entries).events():
@@ -110,12 +111,14 @@ def shapes_of(recording: Recording) -> Shapes:
         refused = status >= 400 or (event.entry.plane == "grpc" and status > 0)
         code = sent.body.get("code") if refused and isinstance(sent.body, dict) else None
         key = operation.name, event.entry.plane, status, code if isinstance(code, int) else None
-        forms.setdefault(key, _Collector()).add(None if refused else operation.response, sent.body)
+        forms.setdefault(key, _FormCollector()).add(
+            None if refused else operation.response, sent.body
+        )
         last = event.entry.at
         for row in () if refused else applied(operation.name, sent.body):
             relations[row.relation.name] = relations.get(row.relation.name, True) and row.holds
     rows = [
-        Form(operation=name, plane=plane, status=status, code=code, fields=each.forms())  # type: ignore[arg-type]
+        ShapeForm(operation=name, plane=plane, status=status, code=code, fields=each.forms())  # type: ignore[arg-type]
         for (name, plane, status, code), each in forms.items()
     ]
     return Shapes(
@@ -129,12 +132,12 @@ def shapes_of(recording: Recording) -> Shapes:
 
 def forms_of(operation: Operation, body: Any, *, refused: bool = False) -> dict[str, list[str]]:
     """Return the forms of each path of one answer."""
-    collector = _Collector()
+    collector = _FormCollector()
     collector.add(None if refused else operation.response, body)
     return collector.forms()
 
 
-class _Collector:
+class _FormCollector:
     """Collects forms by path, and how often each object and each of its names occurred."""
 
     def __init__(self) -> None:
@@ -176,11 +179,11 @@ class _Collector:
             if not value:
                 forms.add("object")
             self._objects[path] = self._objects.get(path, 0) + 1
-            known = fields_by_name(cls) if cls is not None else {}
+            fields = fields_by_name(cls) if cls is not None else {}
             for name, inner in value.items():
                 below = f"{path}.{name}".lstrip(".")
                 self._names[below] = self._names.get(below, 0) + 1
-                each = known.get(name)
+                each = fields.get(name)
                 nested = each is not None and each.kind == "message"
                 kind = find_message(each.type_name) if each is not None and nested else None
                 self._walk(below, kind, each, inner)
@@ -233,6 +236,12 @@ def read_shapes(path: Path) -> Shapes:
 
 def _known(name: str) -> bool:
     return any(operation.name == name for operation in load_contract().operations)
+
+
+def read_session(path: Path) -> Recording:
+    """Read a recording, a HAR file or a shape file. UnreadableRecording and OSError."""
+    is_json = path.suffix.lower() != ".har" and is_shapes(path)
+    return recording_of(read_shapes(path)) if is_json else read_recording(path)
 
 
 def recording_of(shapes: Shapes) -> Recording:

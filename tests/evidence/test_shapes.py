@@ -14,7 +14,7 @@ from sim.evidence import material
 from sim.evidence.compare.compare import compare
 from sim.evidence.material import measured, published
 from sim.evidence.recording.reading import read_recording
-from sim.evidence.shapes import forms_of, read_shapes, recording_of, shapes_of
+from sim.evidence.shapes import forms_of, read_session, read_shapes, recording_of, shapes_of
 from sim.read.errors import UsageError
 
 SECRETS = "aec-nfl", "firms/", "0.4", "2026-09-08T"
@@ -32,8 +32,8 @@ def test_a_shape_file_has_paths_and_forms_and_no_value(session: Path, tmp_path: 
     assert len(shapes.forms) > 20 and shapes.held and not shapes.broken
     values = {value for value in text.split('"') if any(word in value for word in SECRETS)}
     assert values <= {shapes.at}
-    known = {form for each in shapes.forms for forms in each.fields.values() for form in forms}
-    assert {"null", "absent", "instant", "decimal 4", "boolean"} <= known
+    every = {form for each in shapes.forms for forms in each.fields.values() for form in forms}
+    assert {"null", "absent", "instant", "decimal 4", "boolean"} <= every
 
 
 @pytest.mark.parametrize("reading", READINGS)
@@ -41,7 +41,7 @@ def test_a_shape_file_compares_like_its_recording(
     session: Path, tmp_path: Path, reading: str
 ) -> None:
     path = shapes_file(session, tmp_path)
-    total, short = (compare(file, read_recording(file), reading) for file in (session, path))
+    total, short = (compare(file, read_session(file), reading) for file in (session, path))
     for name, tally in total.tally.operations.items():
         other = short.tally.operations.get(name)
         assert other is None or (other.differ == 0) is (tally.differ == 0), name

@@ -51,8 +51,11 @@ INSIDE = {
         ("recording",),
         ("witness", "validation", "audit"),
         ("replay",),
+        ("shapes",),
         ("compare",),
-        ("infer", "scorecard"),
+        ("infer", "material", "documents"),
+        ("axes",),
+        ("scorecard",),
     ),
     "core": (
         ("catalogue",),
@@ -305,7 +308,7 @@ IMPORTED_AS = {
 }
 EXTRAS = ("testing", "cluster", "mcp", "otel")  # imported on demand
 # Imported by tests that are skipped without them; see `make npm`.
-IF_INSTALLED = {"testcontainers"}
+IF_INSTALLED = {"testcontainers", "synpath"}
 
 
 def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:

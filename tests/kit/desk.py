@@ -377,7 +377,8 @@ class Desk(Connection):
 
     def search(self, records: str, user: int = 0, **filters: object) -> list[dict[str, Any]]:
         """The first page of a participant's orders, executions or trades in the reports."""
-        answer = self.trader(user).post(f"/v1/report/{records}/search", json=filters)
+        sized = {"pageSize": 100} | filters
+        answer = self.trader(user).post(f"/v1/report/{records}/search", json=sized)
         assert answer.status == 200, answer
         return list(answer.json().get(_ROWS[records], ()))
 

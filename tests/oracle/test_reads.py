@@ -52,7 +52,8 @@ class Reads:
         if body is None:
             answer = client.get(path, params={"name": self.account, "account": self.account})
         else:
-            answer = client.post(path, json=body)
+            sized = {"pageSize": 100} if "/search" in path else {}
+            answer = client.post(path, json=sized | body if isinstance(body, dict) else body)
         self.alter = None
         assert answer.status == 200, answer
         return [each.rule for each in self.new]

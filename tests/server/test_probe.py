@@ -56,8 +56,8 @@ def test_a_probe_of_ourselves_changes_nothing(exchange: Any, tmp_path: Path) -> 
         assert (row["operation"] or "unknown").rpartition(".")[2].startswith(reads), row
     statuses = {row["status"] for row in rows}
     assert {200, 400, 401, 404, 429} <= statuses
-    known = {form.operation for form in read_shapes(shapes).forms}
-    assert "RetailOrdersAPI.PreviewOrder" in known and "AccountsAPI.GetWhoAmI" in known
+    operations = {form.operation for form in read_shapes(shapes).forms}
+    assert "RetailOrdersAPI.PreviewOrder" in operations and "AccountsAPI.GetWhoAmI" in operations
     assert exchange.ready["api_keys"][0]["key_id"] not in shapes.read_text()
 
 

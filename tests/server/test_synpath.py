@@ -33,8 +33,8 @@ def lists_and_books(exchange: Any, client: Any) -> None:
     exchange.clock.advance("1s")
     markets = list(client.fetch_markets(limit=20))
     assert len(markets) == 20
-    found = list(client.fetch_markets(query="Cowboys"))
-    quoted = next(market for market in found if market.yes.quote.bid and market.yes.quote.ask)
+    matches = list(client.fetch_markets(query="Cowboys"))
+    quoted = next(market for market in matches if market.yes.quote.bid and market.yes.quote.ask)
     assert quoted.yes.quote.bid < quoted.yes.quote.ask
     exchange.clock.advance("1s")
     book = client.fetch_order_book(quoted.id)

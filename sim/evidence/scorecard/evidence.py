@@ -23,9 +23,9 @@ from sim.core.catalogue.observations import READINGS
 from sim.evidence.compare.compare import compare, compare_with
 from sim.evidence.compare.tally import OperationTally
 from sim.evidence.recording.files import Recording
-from sim.evidence.recording.reading import read_recording
 from sim.evidence.recording.recorded_events import RecordingReader
 from sim.evidence.replay.identifier_map import fields_by_name
+from sim.evidence.shapes import read_session
 from sim.read.errors import UsageError
 from sim.world.format.scenario import Scenario
 
@@ -86,7 +86,7 @@ def read_evidence(
     if inferred is not None:
         evidence.inferred = _inferred(inferred)
     for file in files:
-        recording = read_recording(file)
+        recording = read_session(file)
         for reading in READINGS:
             if scenario is None:
                 comparison = compare(file, recording, reading)

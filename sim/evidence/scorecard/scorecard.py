@@ -224,8 +224,8 @@ def scorecard(evidence: Evidence | None = None) -> Scorecard:
 
 def _recorded(evidence: Evidence, operation: str) -> list[Source]:
     """Return the recordings that were read, as sources of an operation that they show."""
-    shown_in = any(operation in tallies for tallies in evidence.tallies.values())
-    rows = evidence.sources if shown_in else []
+    in_files = any(operation in tallies for tallies in evidence.tallies.values())
+    rows = evidence.sources if in_files else []
     kind = ("live", "test")
     return [
         {"kind": kind[source.local], "name": source.file, "date": source.started[:10]}
