@@ -258,7 +258,10 @@ class Send(Struct, frozen=True, tag="send"):
 
 
 class Close(Struct, frozen=True, tag="close"):
-    """The exchange ends a stream, with a gRPC status or with `web_socket_code`, by a rule."""
+    """The exchange ends a stream, with a gRPC status or with `web_socket_code`, by a rule.
+
+    `resets` if the connection under it is reset.
+    """
 
     stream: int
     code: int
@@ -266,6 +269,7 @@ class Close(Struct, frozen=True, tag="close"):
     web_socket_code: int = 1000
     rule: str = ""
     facts: Facts | UnsetType = NO_FACTS
+    resets: bool = False
 
 
 class Post(Struct, frozen=True, tag="post"):

@@ -176,7 +176,8 @@ class StreamFaults:
         for effect in self._outbox.take():
             if isinstance(effect, Close) and not revokes:
                 code = ABNORMAL_CLOSURE if broken else _close_code(action.status)
-                effect = structs.replace(effect, web_socket_code=code)
+                resets = action.effect == "reset"
+                effect = structs.replace(effect, web_socket_code=code, resets=resets)
             waiting.append(effect)
         return waiting
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from aiohttp import HttpVersion11, WSMsgType, web
 
 from sim.api.pipeline.inputs import Close, Reply
-from sim.api.streams.stream_faults import ABNORMAL_CLOSURE, RESET
+from sim.api.streams.stream_faults import ABNORMAL_CLOSURE
 from sim.core.model.refusals import Code
 from sim.server.host import Host
 from sim.server.http.response import HttpError, stamp
@@ -118,7 +118,7 @@ async def _write(
         while not isinstance(frame := await stream.take(), Close):
             await socket.send_frame(frame, WSMsgType.TEXT)
         if frame.web_socket_code == ABNORMAL_CLOSURE:
-            if frame.message == RESET:
+            if frame.resets:
                 reset_connection(request)
             elif request.transport is not None:
                 request.transport.close()
