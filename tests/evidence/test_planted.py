@@ -28,6 +28,7 @@ from tests.evidence.story import (
 
 DROP_COPY = "DropCopyAPI/CreateDropCopySubscription"
 TRADES = "DropCopyAPI/CreateTradeCaptureReportSubscription"
+POSITIONS = "DropCopyAPI/CreatePositionChangeSubscription"
 BOOKS = "MarketDataSubscriptionAPI/CreateMarketDataSubscription"
 LEDGER = "FundingAPI/CreateBalanceLedgerSubscription"
 STATES = "DropCopyAPI/CreateInstrumentStateChangeSubscription"
@@ -106,16 +107,39 @@ def resting(displayed: int) -> Tell:
     return tell
 
 
-def held(net: int, *, bust: bool = False) -> Tell:
-    """A position, read while trades are followed on a stream."""
+def held(*nets: int) -> Tell:
+    """Frames of a position of which one more is bought each time."""
 
     def tell(story: Story) -> None:
-        stream = story.stream(TRADES)
-        side = fill("E1", 3, 3, 2, trade="TR1", aggressor=True)
-        for state in ("NEW", *(("BUSTED",) if bust else ())):
-            trade = {"id": "TR1", "aggressor": side, "state": f"TRADE_STATE_{state}"}
-            story.frame(stream, {"tradeCaptureReports": [trade]})
-        story.get("/v1/positions", {"positions": [position(net, 3, 0, 2)]})
+        stream = story.stream(POSITIONS)
+        for number, net in enumerate(nets, 1):
+            change = {"position": position(net, number, 0, number)}
+            story.frame(stream, {"positionChanges": [change]})
+
+    return tell
+
+
+def refused(trace: str) -> Tell:
+    """A refused order of a retail client, and an execution with a trace id."""
+
+    def tell(story: Story) -> None:
+        story.get("/v1/orders", {"message": "no"}, asked={"quantity": 3}, plane="retail")
+        story.lines[-1]["answer"] |= {"status": 422, "headers": {"x-trace-id": "00000a1"}}
+        story.reports(fill("E1", 3, 3, 2) | {"traceId": trace})
+
+    return tell
+
+
+def authorized(status: int, second: float) -> Tell:
+    """A token for ten seconds, and the status of a call with it at a second."""
+
+    def tell(story: Story) -> None:
+        token = {"access_token": "fp:1", "expires_in": 10}
+        story.get("/oauth/token", token, asked="grant_type=client_credentials", plane="auth")
+        story.second = second
+        story.open_orders()
+        story.lines[-1]["request"]["headers"] = {"authorization": "Bearer fp:1"}
+        story.lines[-1]["answer"]["status"] = status
 
     return tell
 
@@ -268,7 +292,7 @@ PLANTED = (
         "one end",
         two(
             fill("E1", 3, 3, 2),
-            execution("E2", "CANCELED", cum=3, leaves=0, state="CANCELED", second=3),
+            execution("E2", "CANCELED", cum=3, leaves=0, average=50, state="CANCELED", second=3),
         ),
         two(execution("E1", "CANCELED", leaves=0, state="CANCELED", second=2), fill("E2", 3, 3, 3)),
         [1, 2],
@@ -307,10 +331,10 @@ PLANTED = (
         [4, 5],
     ),
     Planted(
-        "resumed",
+        "nothing missed",
         resumed(fill("E2", 3, 3, 2), fill("E3", 5, 2, 3)),
         resumed(fill("E3", 5, 2, 3), fill("E4", 6, 1, 4)),
-        [4],
+        [4, 7],
     ),
     Planted(
         "resumed",
@@ -319,10 +343,10 @@ PLANTED = (
         [7],
     ),
     Planted(  # a duplicated frame may be before and after its resume token
-        "resumed",
+        "nothing missed",
         resumed(fill("E2", 3, 3, 2), fill("E3", 5, 2, 3), doubled=True),
         resumed(fill("E3", 5, 2, 3), fill("E4", 6, 1, 4), doubled=True),
-        [5],
+        [5, 8],
     ),
     Planted("book form", framed(book([(50, 1), (49, 1)])), framed(book([(49, 1), (50, 1)])), [3]),
     Planted(  # a strict limit order to buy at 52 does not trade at 50
@@ -344,7 +368,7 @@ PLANTED = (
         [3, 4, 5],
     ),
     Planted("own orders in the book", resting(10), resting(9), [1, 2, 3]),
-    Planted("position sum", held(3), held(2), [4]),
+    Planted("position sum", held(1, 2), held(1, 1), [3, 4]),
     Planted("position fills", grown(5), grown(4), [1, 2, 3]),
     Planted("position ledger", holdings(5), holdings(6), [1]),
     Planted(
@@ -371,6 +395,9 @@ PLANTED = (
     ),
     Planted("states go on", states("EXPIRED", "TERMINATED"), states("TERMINATED", "OPEN"), [3, 4]),
     Planted("keys mean one", keyed("W1", "W1"), keyed("W1", "W2"), [1, 2]),
+    Planted("refused changes nothing", refused("0b2"), refused("0a1"), [1, 2]),
+    Planted("tokens accepted", authorized(200, 5), authorized(401, 5), [1, 2]),
+    Planted("tokens accepted", authorized(200, 5), authorized(401, 10.5), [1, 2]),
 )
 
 
@@ -411,7 +438,6 @@ def test_every_check_has_a_case() -> None:
 @pytest.mark.parametrize(
     ("check", "tell"),
     [
-        ("position sum", held(0, bust=True)),
         ("settled once", settled(0, corrected=True)),
         ("settled once", settled(0, since=1)),
         ("balance ledger", entries(cash("C1", "10", "9"), cash("C2", "8", "7"), symbol=SYMBOL)),

@@ -60,11 +60,12 @@ class WitnessCheck:
         return self._first.setdefault(key, (value, line))
 
     def first_content(self, key: Hashable, content: Any, line: int) -> tuple[Any, int] | None:
-        """Return the first content under a key, with its line, if another line showed it."""
-        first = self.first(key, content, line)
-        if first[1] == line:
-            return None
-        self.applied += 1
+        """Return the first content under a key, with its line, if this one is not the first."""
+        first = self._first.get(key)
+        if first is None:
+            self._first[key] = content, line
+        else:
+            self.applied += 1
         return first
 
     def previous(self, key: Hashable, value: Any, line: int) -> tuple[Any, int]:

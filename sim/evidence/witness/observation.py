@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 from msgspec import Struct
 
 from sim.contract.contract import Operation
+from sim.core.model.refusals import HTTP_OF_CODE, Code
 from sim.evidence.recording.files import RecordedLine
 from sim.evidence.recording.recorded_events import RecordingReader
 from sim.evidence.witness.facts import moment
@@ -26,45 +27,87 @@ ObservationKind: TypeAlias = Literal["answer", "frame", "begun", "ended"]
 _CASE = re.compile("_([a-z])")
 
 
-class ObservedStream(Struct, eq=False):
-    """A stream of a client.
+class ObservedSubscription(Struct, eq=False):
+    """What a stream was asked for: all of a gRPC stream, or one subscription of a socket.
 
-    `request` is the message with which it began, empty for sockets; those have a request for each
-    subscription, by its id. `disturbed` says that an injected fault lost, doubled, held or swapped
-    frames, so that what is missing on it proves nothing.
+    `live` is when the client knew that it had begun; None while it does not know. `now` is the
+    service's clock then, if it is known.
+    """
+
+    request: dict[str, Any] = {}
+    live: Seen = None
+    now: str = ""
+
+
+class ObservedStream(Struct, eq=False):
+    """A stream of a client, with its subscriptions: that of a gRPC stream has no id.
+
+    `prompt` says that a frame comes with the input that caused it, as in a run. A recording has
+    frames that were on their way. `ended` is when it ended. `disturbed` says that an injected fault
+    lost, doubled, held or swapped frames, so that what is missing on it proves nothing.
     """
 
     number: int
     operation: Operation
     client: str
-    began: Seen
-    request: dict[str, Any] = {}
-    subscriptions: dict[str, dict[str, Any]] = {}
+    prompt: bool = False
+    ended: Seen = None
     disturbed: bool = False
+    subscriptions: dict[str, list[ObservedSubscription]] = {}
 
-    def note_request(self, body: Any) -> None:
-        """Note what the client requested."""
+    @property
+    def request(self) -> dict[str, Any]:
+        """The message with which a gRPC stream began."""
+        return self._subscription("").request
+
+    @property
+    def live(self) -> Seen:
+        """When the client knew that a gRPC stream had begun."""
+        return self._subscription("").live
+
+    def note_request(self, body: Any, at: Seen = None, now: str = "") -> None:
+        """Note what the client requested; in a run, with the input and the instant."""
         if not isinstance(body, dict):
             return
-        subscribe = body.get("subscribe")
+        name = ""
         if self.operation.content == "web_socket":
-            if isinstance(subscribe, dict):
-                subscribe = in_json_names(subscribe)
-                self.subscriptions[str(subscribe.get("requestId", ""))] = subscribe
-        elif not self.request:
-            self.request = body
+            body = body.get("subscribe")
+            if not isinstance(body, dict):
+                return
+            body = in_json_names(body)
+            name = str(body.get("requestId", ""))
+        subscription = ObservedSubscription(body, *((at, now) if self.prompt else ()))
+        requests = self.subscriptions.setdefault(name, [])
+        if name or not requests:
+            requests.append(subscription)
+
+    def _subscription(self, name: str) -> ObservedSubscription:
+        """The latest subscription of an id that was not refused."""
+        requests = self.subscriptions.get(name) or self.subscriptions.get("")
+        return requests[-1] if requests else ObservedSubscription()
 
     def observation(
         self, n: int, kind: ObservationKind, at: Seen, now: str = "", body: Any = None
     ) -> ClientObservation:
-        """Return what the client received: a frame with the request that it belongs to, the begin
-        or the end.
+        """Return what the client received: a frame with the subscription that it belongs to, the
+        begin or the end.
         """
-        name = body.get("requestId", "") if isinstance(body, dict) else ""
-        request = self.subscriptions.get(name, self.request)
-        return ClientObservation(
-            *(n, kind, self.operation, self.client, at, at, now, request, body), stream=self
+        name = str(body.get("requestId", "")) if isinstance(body, dict) else ""
+        subscription = self._subscription(name)
+        if kind == "frame" and subscription.live is None:
+            subscription.live, subscription.now = at, now
+        if kind == "ended":
+            self.ended = at
+        elif name and body.get("error") and self.subscriptions.get(name):
+            self.subscriptions[name].pop()
+        elif name and body.get("unsubscribed"):
+            self.subscriptions.pop(name, None)
+        observation = ClientObservation(
+            *(n, kind, self.operation, self.client, at, at, now, subscription.request, body),
+            stream=self,
         )
+        observation.subscription = subscription
+        return observation
 
 
 class ClientObservation(Struct, eq=False):
@@ -74,6 +117,8 @@ class ClientObservation(Struct, eq=False):
     known to come after another if it `began` after the other had `ended`; both are the same for a
     frame. `now` is the service's clock when it answered, as text without its Z, which sorts as it
     counts; over HTTP it has whole seconds. `ok` says that a call was answered, not refused.
+    `status` is that of HTTP, also for gRPC, and 0 if a fault made the answer. `trace` is the id of
+    the call in executions that it causes, `token` the fingerprint of the access token that it bore.
     """
 
     n: int
@@ -87,11 +132,21 @@ class ClientObservation(Struct, eq=False):
     body: Any
     ok: bool = True
     stream: ObservedStream | None = None
+    subscription: ObservedSubscription | None = None
+    status: int = 0
+    trace: str = ""
+    token: str = ""
 
     @property
     def on_disturbed_stream(self) -> bool:
         """Whether a fault has affected the stream on which it was seen."""
         return self.stream is not None and self.stream.disturbed
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it came after its subscription began: with another input, in a run."""
+        live = self.subscription.live if self.subscription is not None else None
+        return live is not None and self.ended > live
 
     @property
     def stream_number(self) -> int:
@@ -123,7 +178,7 @@ def observed(entries: Collection[RecordedLine]) -> Iterator[ClientObservation]:
         stream = streams.get(number)
         if entry.opened is not None:
             if (operation := reader.operation_of(number)) is not None:
-                stream = streams[number] = ObservedStream(number, operation, entry.client, at)
+                stream = streams[number] = ObservedStream(number, operation, entry.client)
                 yield stream.observation(entry.n, "begun", at)
         elif entry.frame is not None and entry.frame.sender == "client":
             if stream is not None:
@@ -131,7 +186,9 @@ def observed(entries: Collection[RecordedLine]) -> Iterator[ClientObservation]:
         elif event is None or event.operation is None:
             continue
         elif event.answer is not None:
-            statuses = (0,) if entry.plane == "grpc" else range(200, 300)
+            status, headers = event.answer.status or 0, event.answer.headers
+            if entry.plane == "grpc" and status:
+                status = HTTP_OF_CODE[Code(status)]
             yield ClientObservation(
                 n=entry.n,
                 kind="answer",
@@ -142,7 +199,10 @@ def observed(entries: Collection[RecordedLine]) -> Iterator[ClientObservation]:
                 now=format_instant(event.now).removesuffix("Z"),
                 request=_request(entry),
                 body=event.answer.body,
-                ok=event.answer.status in statuses,
+                ok=status in (range(1) if entry.plane == "grpc" else range(200, 300)),
+                status=status,
+                trace=headers.get("x-trace-id", "").lstrip("0"),
+                token=_request_token(entry),
             )
         elif stream is None:
             continue  # it began before the recording did
@@ -158,3 +218,8 @@ def _request(entry: RecordedLine) -> dict[str, Any]:
     if isinstance(entry.request.body, dict):
         return in_json_names(entry.request.body)
     return in_json_names(dict(parse_qsl(entry.request.query, errors="surrogateescape")))
+
+
+def _request_token(entry: RecordedLine) -> str:
+    assert entry.request is not None
+    return entry.request.headers.get("authorization", "").removeprefix("Bearer ")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-from msgspec.structs import fields, replace
+from msgspec.structs import FieldInfo, fields, replace
 
 from sim.contract.messages import Message, exchange_v1, find, find_message, retail_v1
 from sim.contract.wire_fields import Field, fields_of
@@ -20,6 +20,7 @@ from sim.evidence.witness.facts import (
     CashChange,
     Fact,
     HoldingChange,
+    ReportedBalance,
     ReportedBook,
     ReportedExecution,
     ReportedInstrument,
@@ -27,6 +28,7 @@ from sim.evidence.witness.facts import (
     ReportedOrder,
     ReportedPosition,
     ReportedSettlement,
+    ReportedTick,
     ReportedTrade,
     moment,
     number,
@@ -34,8 +36,8 @@ from sim.evidence.witness.facts import (
 
 Stated: TypeAlias = Iterator[tuple[str, Fact]]
 KINDS = (
-    *("order", "past_order", "execution", "trade", "book", "instrument"),
-    *("position", "settlement", "cash", "holding"),
+    *("order", "past_order", "execution", "trade", "tick", "book", "instrument"),
+    *("position", "former_position", "settlement", "balance", "cash", "holding"),
 )
 Reads: TypeAlias = Callable[[type[Message], dict[str, Any], str], Stated]
 # What is asked about an order that does not exist.
@@ -49,29 +51,39 @@ _FACTS: dict[type[Message], Any] = {
     exchange_v1.Instrument: ReportedInstrument,
     exchange_v1.Position: ReportedPosition,
     exchange_v1.PositionChange: ReportedSettlement,
+    exchange_v1.GetAccountBalanceResponse: ReportedBalance,
     exchange_v1.BalanceLedgerEntry: CashChange,
     exchange_v1.PositionLedgerEntry: HoldingChange,
     retail_v1.Order: ReportedOrder,
     retail_v1.Execution: ReportedExecution,
     retail_v1.TradeActivity: ReportedTrade,
     retail_v1.MarketBook: ReportedBook,
+    retail_v1.TradeTick: ReportedTick,
     retail_v1.UserPosition: ReportedPosition,
+    retail_v1.UserBalance: ReportedBalance,
     retail_v1.BalanceChange: CashChange,
 }
-# Where retail messages have other words for the attributes of a fact.
-_RETAIL = {
-    "symbol": "marketSlug",
-    "account": "accountName",
-    "order_qty": "quantity",
-    "cum_qty": "cumQuantity",
-    "leaves_qty": "leavesQuantity",
-    "net_position": "netPositionDecimal",
-    "qty_bought": "qtyBoughtDecimal",
-    "qty_sold": "qtySoldDecimal",
-    "aggressor": "aggressorExecution",
-    "passive": "passiveExecution",
+# Where messages have other words for the attributes of a fact, those of the retail API first.
+_WORDS = {
+    "symbol": ("symbol", "marketSlug", "modifiedSecurityId"),
+    "qty": ("quantity",),
+    "account": ("accountName",),
+    "order_qty": ("quantity",),
+    "cum_qty": ("cumQuantity",),
+    "leaves_qty": ("leavesQuantity",),
+    "net_position": ("netPositionDecimal",),
+    "qty_bought": ("qtyBoughtDecimal",),
+    "qty_sold": ("qtySoldDecimal",),
+    "aggressor": ("aggressorExecution",),
+    "passive": ("passiveExecution",),
+    "balance": ("currentBalance",),
+    "commission": ("commissionNotionalCollected", "commissionNotionalTotalCollected"),
+    "qty_scale": ("fractionalQuantityScale",),
+    "unsolicited": ("unsolicitedCancelReason",),
+    "created": ("createTime",),
 }
-_INSTANTS = ("lastTransactTime", "transactTime", "updateTime")  # the first that a message has
+# The first of them that a message has.
+_INSTANTS = ("lastTransactTime", "transactTime", "updateTime", "tradeTime", "lastUpdated")
 # Retail and gRPC spell the types of ledger entries with this prefix, exchange REST without.
 _ENTRY_TYPE = "LEDGER_ENTRY_TYPE_"
 
@@ -87,18 +99,26 @@ def _reader(message_type: type[Message]) -> Callable[[dict[str, Any]], Any]:
     for attribute in fields(fact):
         words = attribute.name.split("_")
         plain = words[0] + "".join(map(str.capitalize, words[1:]))
-        names = _INSTANTS if plain == "at" else (_RETAIL.get(attribute.name, plain), plain)
+        names = _INSTANTS if plain == "at" else (*_WORDS.get(attribute.name, ()), plain)
         name = next((name for name in names if name in wire), "")
         if name:
             columns.append((name, _read(attribute.type, wire[name])))
         else:
-            absent = _dialect(message_type) if plain == "dialect" else attribute.type()
-            columns.append((name, _constant(absent)))
+            columns.append((name, _constant(_absent(attribute, _dialect(message_type)))))
     return lambda value: fact(*[read(value.get(name)) for name, read in columns])
 
 
 def _constant(value: object) -> Callable[[Any], Any]:
     return lambda _: value
+
+
+def _absent(attribute: FieldInfo, dialect: str) -> Any:
+    """The value of an attribute for which a message has no field."""
+    if attribute.name == "dialect":
+        return dialect
+    if attribute.name.endswith("_scale"):
+        return int(dialect == "retail")  # its figures are dollars and contracts
+    return attribute.type() if isinstance(attribute.type, type) else 0
 
 
 def _dialect(message: type[Message]) -> str:
@@ -121,7 +141,7 @@ def _read(kind: Any, field: Field) -> Callable[[Any], Any]:
             return _levels
         if _FACTS.get(message) is ReportedExecution:
             return lambda value: _execution(message, value)
-        if message in _FACTS:
+        if message in _FACTS and kind is _FACTS[message]:
             return _reader(message)
     return number if kind is not str else lambda value: value or ""
 
@@ -198,6 +218,13 @@ def _positions(message: type[Message], value: dict[str, Any], client: str) -> St
     yield "position", position
 
 
+def _balances(message: type[Message], value: dict[str, Any], client: str) -> Stated:
+    balance: ReportedBalance = _reader(message)(value)
+    if balance.dialect == "retail":
+        balance = replace(balance, account=client)
+    yield "balance", balance
+
+
 def _cash(message: type[Message], value: dict[str, Any], client: str) -> Stated:
     entry: CashChange = _reader(message)(value)
     if entry.dialect == "retail":
@@ -214,7 +241,9 @@ _READS: dict[type[Fact], Reads] = {
     ReportedBook: _books,
     ReportedInstrument: _stated("instrument", "symbol", "state"),
     ReportedPosition: _positions,
+    ReportedBalance: _balances,
     ReportedSettlement: _settlements,
+    ReportedTick: _stated("tick", "tradeTime"),
     CashChange: _cash,
     HoldingChange: _stated("holding"),
 }
@@ -263,4 +292,7 @@ def _inside(
             continue
         for element in value if isinstance(value, list) else value.values() if is_map else (value,):
             if isinstance(element, dict):
-                yield from _inside(message, inside, element, client)
+                stated = _inside(message, inside, element, client)
+                # A position before a change is none of the instant that it bears.
+                before = name == "beforePosition"
+                yield from (("former_position", fact) for _, fact in stated) if before else stated

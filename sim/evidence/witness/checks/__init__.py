@@ -6,7 +6,16 @@ import inspect
 from typing import Any, TextIO
 
 from sim.evidence.witness.check import WitnessCheck
-from sim.evidence.witness.checks import books, money, orders, reads, streams, trades
+from sim.evidence.witness.checks import (
+    books,
+    ledgers,
+    money,
+    orders,
+    reads,
+    resumed,
+    streams,
+    trades,
+)
 from sim.read.tables import print_table
 
 CHECKS: tuple[type[WitnessCheck], ...] = (
@@ -18,19 +27,21 @@ CHECKS: tuple[type[WitnessCheck], ...] = (
     trades.OneTrade,
     trades.TradeStates,
     streams.NothingMissed,
-    streams.Resumed,
+    resumed.Resumed,
     books.BookForm,
     books.BooksInOrder,
     books.BookBetween,
     books.OwnOrders,
     money.PositionSum,
     money.PositionFills,
-    money.HoldingChain,
-    money.CashChain,
+    ledgers.PositionLedger,
+    ledgers.BalanceLedger,
     money.SettledOnce,
     reads.ReadsGoOn,
     reads.StatesGoOn,
     reads.KeysMeanOne,
+    reads.RefusedChangesNothing,
+    reads.TokensAccepted,
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Decimal
 from typing import NamedTuple
 
 from sim.evidence.witness.check import WitnessCheck
@@ -45,35 +45,60 @@ class OrderFigures(WitnessCheck):
 
 
 class OrderLife(WitnessCheck):
-    """The filled quantity of an order never decreases, and a closed order never changes.
+    """The filled quantity of an order never decreases, a closed order never changes, and every
+    view of as much filled shows the same average price and commission.
 
     `lastTransactTime` decides which of two views is later, not when they were received: a stream
     may deliver old views late. Two views with the same instant are not compared, because several
     things can happen in one instant. A view is compared only with the latest view so far, so the
-    work is linear.
+    work is linear. What is filled decides the average price and the commission, whatever else
+    happens to the order; until a replace, its price and quantity are those of its entry.
     """
 
     name = "order life"
-    depends_on = "§3.3, §3.4: states of an order, and which are final"
+    depends_on = "§2.7, §3.3, §3.4: figures and states of an order, and which are final"
 
     def __init__(self) -> None:
         super().__init__()
         self._views: dict[tuple[str, str], tuple[ReportedOrder, int]] = {}
 
     def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
-        if not fact.at:
+        self._compare("as", fact, (fact.symbol, _is_buy(fact), fact.created), observed)
+        filled = fact.contracts(fact.cum_qty)
+        where = f"with {fact.cum_qty} filled as"
+        figures = fact.avg_px, fact.commission
+        self._compare(where, fact, figures, observed, fact.dialect, fact.cum_qty)
+        if filled is not None:
+            self._compare(where, fact, (_in_cents(fact, fact.commission),), observed, filled)
+        if fact.type == "ORDER_TYPE_LIMIT" and fact.state in _AS_ENTERED:
+            terms = fact.price, fact.order_qty, fact.leaves_qty
+            self._compare(where, fact, terms, observed, fact.dialect, fact.state, fact.cum_qty)
+        if fact.at:
+            self._follow(fact, observed)
+        else:
             self.cannot_tell += 1
-            return
+
+    past_order = order
+
+    def _compare(
+        self,
+        where: str,
+        fact: ReportedOrder,
+        content: tuple[object, ...],
+        observed: ClientObservation,
+        *key: object,
+    ) -> None:
+        """Report two contents of an order under a key."""
+        first = self.first_content((fact.id, *key, len(content)), content, observed.n)
+        if first is not None and first[0] != content:
+            one_of = _differing(first[0], content)
+            text = f"order {fact.id} is shown {where} {one_of[0]} and as {one_of[1]}"
+            self.contradict(text, [first[1], observed.n])
+
+    def _follow(self, fact: ReportedOrder, observed: ClientObservation) -> None:
+        """Compare a view with the latest one so far."""
         key = fact.dialect, fact.id
         latest, line = self._views.setdefault(key, (fact, observed.n))
-        if latest is fact:
-            return
-        if (latest.symbol, latest.side) != (fact.symbol, fact.side):
-            self.contradict(
-                f"order {fact.id} is shown as {latest.side} {latest.symbol} and as {fact.side} "
-                f"{fact.symbol}",
-                [line, observed.n],
-            )
         if fact.at == latest.at:
             return
         self.applied += 1
@@ -91,14 +116,17 @@ class OrderLife(WitnessCheck):
                 [line, observed.n],
             )
 
-    past_order = order
+
+# An order in these states has been filled, if anything, since it was entered or replaced.
+_AS_ENTERED = ("ORDER_STATE_NEW", "ORDER_STATE_PARTIALLY_FILLED")
 
 
 class ExecutionContent(WitnessCheck):
-    """Every report of an execution has the same content.
+    """Every report of an execution has the same content, on every surface and in every unit.
 
-    An execution may be reported twice (delivery is at least once). Names of orders, texts and trace
-    ids are not compared, because they may be hidden from some readers.
+    An execution may be reported twice (delivery is at least once). The surfaces are compared in
+    dollars and contracts, with four decimals, if the order names its scales. Names of accounts and
+    orders, and texts, are not compared, because they may be hidden from some readers.
     """
 
     name = "execution content"
@@ -106,16 +134,49 @@ class ExecutionContent(WitnessCheck):
 
     def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         order = fact.order
-        content = (
-            *(fact.type, fact.last_shares, fact.last_px, fact.trade_id, fact.aggressor, fact.at),
-            *(order.id, order.symbol, order.side, order.cum_qty, order.leaves_qty, order.state),
+        words = (
+            *(fact.type, fact.trade_id, fact.aggressor, fact.unsolicited, fact.at),
+            *(order.id, order.symbol, _is_buy(order), order.state),
         )
-        first = self.first_content((order.dialect, fact.id), content, observed.n)
+        quantities = fact.last_shares, order.order_qty, order.cum_qty, order.leaves_qty
+        money = fact.commission, order.commission
+        price = fact.last_px if fact.is_fill else 0
+        exact = *words, *quantities, *money, price, order.avg_px
+        self._compare(exact, fact, observed, order.dialect)
+        if order.qty_scale and order.price_scale:
+            figures = [order.contracts(qty) for qty in quantities if fact.is_fill or qty]
+            amounts = [_in_cents(order, amount) for amount in money]
+            self._compare((*words, *figures, *amounts, order.dollars(price)), fact, observed)
+
+    def _compare(
+        self,
+        content: tuple[object, ...],
+        fact: ReportedExecution,
+        observed: ClientObservation,
+        dialect: str = "",
+    ) -> None:
+        first = self.first_content((dialect, fact.id), content, observed.n)
         if first is not None and first[0] != content:
-            pairs = zip(first[0], content, strict=True)
-            differing = next(f"{before} or {now}" for before, now in pairs if before != now)
-            text = f"execution {fact.id} of order {order.id} is reported with {differing}"
+            before, now = _differing(first[0], content)
+            text = (
+                f"execution {fact.id} of order {fact.order.id} is reported with {before} or {now}"
+            )
             self.contradict(text, [first[1], observed.n])
+
+
+def _is_buy(order: ReportedOrder) -> bool:
+    return order.side.endswith("BUY")
+
+
+def _in_cents(order: ReportedOrder, amount: Number) -> Decimal:
+    """An amount in dollars, with as many decimals as the retail API shows."""
+    dollars = Decimal(amount) / (order.price_scale * order.qty_scale)
+    return dollars.quantize(Decimal("0.0001"), ROUND_HALF_EVEN)
+
+
+def _differing(first: tuple[object, ...], other: tuple[object, ...]) -> tuple[object, object]:
+    """The first pair in which two contents differ."""
+    return next(pair for pair in zip(first, other, strict=True) if pair[0] != pair[1])
 
 
 class _Filled(NamedTuple):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from sim.api.pipeline.access_tokens import fingerprint_of
 from sim.evidence.witness.check import WitnessCheck, short
 from sim.evidence.witness.facts import (
     ReportedBook,
+    ReportedExecution,
     ReportedInstrument,
     ReportedOrder,
     ReportedPosition,
 )
 from sim.evidence.witness.observation import ClientObservation
+from sim.kernel.instants import NS_PER_S, Instant, parse_instant
 
 
 class ReadsGoOn(WitnessCheck):
@@ -94,6 +97,73 @@ class KeysMeanOne(WitnessCheck):
         if first is not None and first[0] != answer:
             text = f"{rpc} with key {short(key)} gave {first[0]} and then {answer}"
             self.contradict(text, [first[1], observed.n])
+
+
+class RefusedChangesNothing(WitnessCheck):
+    """What was refused changed nothing: no execution bears the trace id of a refused call.
+
+    An execution that reports a rejection is no change. A failure (5xx) may come after the order was
+    handled, and so may the answer of an injected fault.
+    """
+
+    name = "refused changes nothing"
+    depends_on = "§7.1: statuses from 400 to 499 are final; §2.7: trace_id of an execution"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._refused: dict[str, tuple[str, int]] = {}
+        self._executed: dict[str, tuple[str, int]] = {}
+
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
+        trace = fact.trace_id.lstrip("0")
+        if trace and not fact.type.endswith("REJECTED"):
+            self._executed.setdefault(trace, (fact.id, observed.n))
+
+    def observation(self, observed: ClientObservation) -> None:
+        """Note a call that was refused."""
+        if observed.trace and 400 <= observed.status < 499:
+            self._refused.setdefault(observed.trace, (observed.operation.rpc, observed.n))
+
+    def finish(self) -> None:
+        super().finish()
+        for trace, (rpc, line) in self._refused.items():
+            self.applied += 1
+            if trace in self._executed:
+                execution, later = self._executed[trace]
+                text = f"{rpc} was refused, but it caused execution {execution}"
+                self.contradict(text, [line, later])
+
+
+class TokensAccepted(WitnessCheck):
+    """An access token is accepted until it expires.
+
+    A call that bore the token and was answered within its life was authenticated.
+    """
+
+    name = "tokens accepted"
+    depends_on = "§5.1: expires_in of the token's answer"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._issued: dict[str, tuple[Instant, int]] = {}  # until when, and its line
+
+    def observation(self, observed: ClientObservation) -> None:
+        """Note a token that is issued, and look at a call that bore one."""
+        if not observed.now or observed.kind != "answer":
+            return
+        now = parse_instant(f"{observed.now}Z")
+        body = observed.body if observed.ok and isinstance(observed.body, dict) else {}
+        if "access_token" in body and "expires_in" in body:
+            until = now + int(body["expires_in"]) * NS_PER_S
+            token = body["access_token"]
+            for name in (token, fingerprint_of(token)):
+                self._issued[name] = until, observed.n
+        until, line = self._issued.get(observed.token, (0, 0))
+        if now < until and observed.status:
+            self.applied += 1
+            if observed.status == 401:
+                text = f"{observed.operation.rpc} did not accept a token that had not expired"
+                self.contradict(text, [line, observed.n])
 
 
 _IDS = ("workflowId", "orderId", "id")
