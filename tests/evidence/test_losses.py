@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec import json
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.refusals import Refusal
@@ -300,6 +301,11 @@ class MarketDay(Crowd):
             super().follow()
         elif act == "leave":
             self.close()
+        elif act == "unsubscribe":
+            for socket in self.sockets:
+                if socket.end is None:
+                    kind = self.draw.choice(("ACCOUNT_BALANCE", "ORDER", "POSITION", "TRADE"))
+                    socket.send(json.encode({"unsubscribe": {"requestId": kind}}))
         elif act == "halt":
             operate(world, "instrument.state", symbol, state="HALTED")
             operate(world, "instrument.state", symbol, state="OPEN")

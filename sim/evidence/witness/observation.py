@@ -31,19 +31,20 @@ class ObservedSubscription(Struct, eq=False):
     """What a stream was asked for: all of a gRPC stream, or one subscription of a socket.
 
     `live` is when the client knew that it had begun; None while it does not know. `now` is the
-    service's clock then, if it is known.
+    service's clock then, if it is known. `ended` is when it ended, with its stream or before.
     """
 
     request: dict[str, Any] = {}
     live: Seen = None
     now: str = ""
+    ended: Seen = None
 
 
 class ObservedStream(Struct, eq=False):
     """A stream of a client, with its subscriptions: that of a gRPC stream has no id.
 
     `prompt` says that a frame comes with the input that caused it, as in a run. A recording has
-    frames that were on their way. `ended` is when it ended. `disturbed` says that an injected fault
+    frames that were on their way. `disturbed` says that an injected fault
     lost, doubled, held or swapped frames, so that what is missing on it proves nothing.
     """
 
@@ -51,7 +52,6 @@ class ObservedStream(Struct, eq=False):
     operation: Operation
     client: str
     prompt: bool = False
-    ended: Seen = None
     disturbed: bool = False
     subscriptions: dict[str, list[ObservedSubscription]] = {}
 
@@ -97,10 +97,13 @@ class ObservedStream(Struct, eq=False):
         if kind == "frame" and subscription.live is None:
             subscription.live, subscription.now = at, now
         if kind == "ended":
-            self.ended = at
+            for requests in self.subscriptions.values():
+                for request in requests:
+                    request.ended = at
         elif name and body.get("error") and self.subscriptions.get(name):
             self.subscriptions[name].pop()
         elif name and body.get("unsubscribed"):
+            subscription.ended = at
             self.subscriptions.pop(name, None)
         observation = ClientObservation(
             *(n, kind, self.operation, self.client, at, at, now, subscription.request, body),

@@ -58,13 +58,13 @@ class _Ledger(Struct):
     """What is known of a ledger.
 
     `before` has the entry that precedes another ("" for none), the stream that showed it, and when
-    it was known that none precedes. `ends` has when a page ended with an entry, or the stream of a
-    run that did.
+    it was known that none precedes. `ends` has the latest page, or the frame of a run, on
+    which an entry was the last of all.
     """
 
     entries: dict[str, _LedgerEntry] = field(default_factory=dict)
     before: dict[str, tuple[str, ObservedStream | None, Seen]] = field(default_factory=dict)
-    ends: dict[str, tuple[Seen, ObservedStream | None]] = field(default_factory=dict)
+    ends: dict[str, ClientObservation] = field(default_factory=dict)
     claims: list[_Claim] = field(default_factory=list)
 
 
@@ -113,10 +113,9 @@ class _LedgerCheck(WitnessCheck):
         elif not any(request.get(name) for name in ("pageToken", "startTime", "resumeTime")):
             live = observed.subscription.live if observed.subscription else None
             ledger.before.setdefault(entry.id, ("", stream, live))
-        if stream is not None and stream.prompt:
-            ledger.ends[entry.id] = None, stream
-        elif not (stream or request.get("endTime") or observed.body.get("nextPageToken")):
-            ledger.ends[entry.id] = observed.began, None
+        pages = request.get("endTime") or observed.body.get("nextPageToken")
+        if not pages and (stream is None or stream.prompt):
+            ledger.ends[entry.id] = observed
 
     def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         if fact.is_fill:
@@ -193,11 +192,11 @@ def _is_complete(
     they existed at an observation.
     """
     if last == len(entries):
-        asked, stream = ledger.ends.get(entries[-1].id, (None, None))
-        if (stream is None and asked is None) or (stream is not None and stream.disturbed):
+        end = ledger.ends.get(entries[-1].id)
+        if end is None or end.on_disturbed_stream:
             return False
-        asked = asked if stream is None else stream.ended
-        if asked is not None and observed.ended >= asked:
+        until = end.subscription.ended if end.subscription is not None else end.began
+        if until is not None and observed.ended >= until:
             return False
     for number in range(first, min(last + 1, len(entries))):
         name, stream, live = ledger.before.get(entries[number].id, (None, None, None))

@@ -38,7 +38,7 @@ class PositionSum(WitnessCheck):
     def __init__(self) -> None:
         super().__init__()
         self._shown: dict[Hashable, dict[_Figures, int]] = defaultdict(dict)
-        self._latest: dict[Hashable, tuple[_Figures, int]] = {}
+        self._left: dict[Hashable, tuple[_Figures, int]] = {}
 
     def former_position(self, fact: ReportedPosition, observed: ClientObservation) -> None:
         key, figures = (observed.subscription, fact.account, fact.symbol), _figures(fact)
@@ -46,18 +46,18 @@ class PositionSum(WitnessCheck):
         if earlier and figures not in earlier:
             text = f"the position in {fact.symbol} starts from {figures[0]}, which no change left"
             self.contradict(text, [max(earlier.values()), observed.n], observed.stream)
-        self._latest[key] = figures, observed.n
+        self._left[key] = figures, observed.n
 
     def position(self, fact: ReportedPosition, observed: ClientObservation) -> None:
         key, figures = (observed.subscription, fact.account, fact.symbol), _figures(fact)
         earlier, is_retail = self._shown[key], fact.dialect == "retail"
         shows_all = is_retail or observed.operation.rpc == "CreatePositionChangeSubscription"
-        latest = self._latest.pop(key, None)
+        latest = self._left.pop(key, None)
         if observed.stream is None or not shows_all or figures in earlier:
             return  # a frame that comes again, or busts that led back: what is next, cannot be told
         earlier[figures] = observed.n
         if not is_retail:
-            self._latest[key] = figures, observed.n
+            self._left[key] = figures, observed.n
         if latest is None:
             return
         self.applied += 1

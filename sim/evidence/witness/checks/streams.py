@@ -102,7 +102,7 @@ class _Reported(Struct, eq=False):
     kind: str
     scope: Hashable
     stream: ObservedStream
-    request: dict[str, Any]
+    subscription: ObservedSubscription
     live: Seen
     first: str
     last: str = ""
@@ -111,6 +111,11 @@ class _Reported(Struct, eq=False):
     owners: set[str] = field(default_factory=set)
     orders: set[str] = field(default_factory=set)
     progress: dict[Hashable, tuple[Number, Number]] = field(default_factory=dict)
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """What the client requested."""
+        return self.subscription.request
 
     def add(self, row: _Row, n: int, *, is_point: bool) -> None:
         """Add a row. That of a snapshot is no point in time."""
@@ -265,7 +270,7 @@ class NothingMissed(WitnessCheck):
             if token in self._tokens and _is_kept(self._tokens[token][1], now):
                 live, first = self._tokens[token]
             self._reported[subscription] = _Reported(
-                _ROWS[name], scope, stream, request, live, first
+                _ROWS[name], scope, stream, subscription, live, first
             )
         return self._reported[subscription]
 
@@ -344,10 +349,11 @@ class NothingMissed(WitnessCheck):
 
 
 def _is_before(entry: _KnownRow, reported: _Reported, latest: Seen) -> bool:
-    row, stream, most = entry.row, reported.stream, reported.progress.get(entry.row.subject)
+    row, most = entry.row, reported.progress.get(entry.row.subject)
+    ended = reported.subscription.ended
     return (
         (bool(row.at) and row.at < reported.last)
-        or (stream.prompt and (stream.ended is None or entry.observed_at < stream.ended))
+        or (reported.stream.prompt and (ended is None or entry.observed_at < ended))
         or (latest is not None and entry.observed_at < latest)
         or (most is not None and row.progress is not None and row.progress < most[1])
     )
