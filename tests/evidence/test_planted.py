@@ -208,6 +208,26 @@ def holdings(second: int) -> Tell:
     return tell
 
 
+def busted(back: int, paid: str) -> Tell:
+    """A fill of three at 50, its bust, and ledgers that move back a quantity and an amount."""
+
+    def tell(story: Story) -> None:
+        side = fill("E1", 3, 3, 2, trade="TR1", aggressor=True)
+        side["order"] |= {"priceScale": "100", "fractionalQuantityScale": "1"}
+        trade = {"id": "TR1", "aggressor": side, "state": "TRADE_STATE_BUSTED"}
+        story.get("/v1/report/trades/search", {"trade": [trade]}, asked={"symbol": SYMBOL})
+        rows = [
+            {"id": name, "account": ACCOUNT, "symbol": SYMBOL, "quantityChange": str(change)}
+            | {"netPosition": str(net), "costChange": str(change * 50), "cost": str(net * 50)}
+            | {"updateTime": f"2026-09-08T18:00:0{second}Z"}
+            for name, change, net, second in (("L1", 3, 3, 2), ("L2", -back, 3 - back, 4))
+        ]
+        story.get("/v1/positions/ledger", {"entries": rows})
+        entries(cash("C1", "10", "8.5", second=2), cash("C2", "8.5", paid, second=4))(story)
+
+    return tell
+
+
 def settled(price: int, *, corrected: bool = False, since: float = 9) -> Tell:
     """A final settlement price, twice, and later entries of a ledger."""
 
@@ -380,6 +400,8 @@ PLANTED = (
     Planted("balance ledger", chained("8"), chained("10"), [3, 5]),
     Planted("balance ledger", keys("25.50"), keys("25.51"), [3, 6]),
     Planted("balance ledger", keys("25.50", named=False), keys("25.51", named=False), [3, 6]),
+    Planted("position ledger", busted(3, "10"), busted(2, "10"), [1, 2]),
+    Planted("balance ledger", busted(3, "10"), busted(3, "9.5"), [1, 3]),
     Planted("settled once", settled(100), settled(0), [1, 2, 3]),
     Planted(
         "settled once",

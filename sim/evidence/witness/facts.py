@@ -174,7 +174,6 @@ class HoldingChange(Fact, frozen=True, gc=False):
     net_position: Number
     cost: Number
     realized: Number
-    description: str
     at: str
 
 
@@ -216,5 +215,6 @@ def number(value: Any) -> Number:
 
 
 def moment(value: Any) -> str:
-    """An instant as text that sorts as it counts; "" where there is none."""
-    return str(value).removesuffix("Z") if value else ""
+    """An instant as text that sorts as it counts, whatever its digits; "" where there is none."""
+    text = str(value).removesuffix("Z") if value else ""
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -31,6 +31,7 @@ from sim.api.pipeline.inputs import (
 from sim.contract.contract import Operation
 from sim.contract.messages import Message
 from sim.core.model.refusals import HTTP_OF_CODE, Code
+from sim.evidence.witness.facts import moment
 from sim.evidence.witness.observation import (
     ClientObservation,
     ObservationKind,
@@ -200,7 +201,7 @@ class Watch:
     # ---- values
 
     def _now(self) -> str:
-        return format_instant(self._simulation.now).removesuffix("Z")
+        return moment(format_instant(self._simulation.now))
 
     def _decoded(self, operation: Operation, message: bytes, *, request: bool = False) -> Any:
         if operation.content == "web_socket":

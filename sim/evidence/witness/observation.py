@@ -199,7 +199,7 @@ def observed(entries: Collection[RecordedLine]) -> Iterator[ClientObservation]:
                 client=entry.client,
                 began=at,
                 ended=max(at, moment(event.answer.at)),
-                now=format_instant(event.now).removesuffix("Z"),
+                now=moment(format_instant(event.now)),
                 request=_request(entry),
                 body=event.answer.body,
                 ok=status in (range(1) if entry.plane == "grpc" else range(200, 300)),
