@@ -22,8 +22,8 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 demo: $(VENV)/.ready      ## a partner's whole journey over real sockets, under a minute
 	$(BIN)/sim demo
 
-test: $(VENV)/.ready      ## the test suite; with ALL=1 also the tests that take seconds each
-	$(BIN)/python -m pytest -q -rs -n 3 --dist worksteal $(if $(ALL),-m "not soak")
+test: $(VENV)/.ready      ## the test suite; ALL=1: also long tests; LAW=1: every run under the law
+	$(BIN)/python -m pytest -q -rs -n 3 --dist worksteal $(if $(ALL),-m "not soak") $(if $(LAW),--law)
 
 mutants: $(VENV)/.ready   ## a sample of small mistakes in the rules, and whether a test notices
 	$(BIN)/python -m tools.mutation $(MUTANTS)

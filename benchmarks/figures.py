@@ -20,8 +20,8 @@ class Goal(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """One measurement. `ours`, `floor` and `before` are rounds of the same unit; a figure without a
-    floor stands for itself. `before` is an earlier commit's, if one was measured (`before.py`).
+    """One measurement. `sandbox`, `floor` and `before` are rounds of the same unit; a figure
+    without a floor stands for itself. `before` is an earlier commit's, if one was measured.
     """
 
     work: str
@@ -56,13 +56,11 @@ class Figure(NamedTuple):
 
     def plain(self) -> dict[str, Any]:
         """As JSON: what was measured, and the row of the table."""
-        rounds = {
-            name: [*map(_rounded, getattr(self, name))] for name in ("ours", "floor", "before")
-        }
+        rounds = {"ours": self.sandbox, "floor": self.floor, "before": self.before}
         return {
             **dict(zip(HEADINGS, self.cells(), strict=True)),
             "note": self.note,
-            "rounds": rounds,
+            "rounds": {name: [*map(_rounded, values)] for name, values in rounds.items()},
         }
 
     def cells_before(self) -> tuple[str, ...]:

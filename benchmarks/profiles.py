@@ -64,6 +64,7 @@ def _http(
     world, host = _served()
     listener = RestListener(host, plane)  # type: ignore[arg-type]
     message = _Message(method, path, headers(world))
+    host.turns.note(plane + path, time.thread_time())  # known to be light
 
     def once() -> None:
         answer = listener.immediate(message, body, "127.0.0.1")  # type: ignore[arg-type]

@@ -98,6 +98,7 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     "detection-sentences": (DETECTION, detection.sentences),
     "commands": ("docs/reference/cli.md", command_line.commands),
     "packages": ("docs/explanation/architecture.md", packages.table),
+    "doubts": ("docs/explanation/the-law.md", catalogues.doubts),
     "world-firms": ("docs/reference/default-world.md", default_world.firms),
     "world-participants": ("docs/reference/default-world.md", default_world.participants),
     "world-keys": ("docs/reference/default-world.md", default_world.api_keys),

@@ -8,6 +8,7 @@ import gc
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -16,6 +17,7 @@ from hypothesis import HealthCheck, Phase, settings
 from sim import Simulation, load_scenario
 from sim.core.invariants import violations
 from sim.core.model.instrument import Instrument
+from sim.evidence.audit import Audit
 from tests import reading
 from tests.kit import Desk
 
@@ -38,6 +40,10 @@ settings.register_profile(  # the example need not be minimal
     "mutation", settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile("ci")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--law", action="store_true", help="hold every run of a test against the law")
 
 
 def pytest_configure() -> None:
@@ -107,3 +113,26 @@ def world(quickstart: Simulation) -> Iterator[Desk]:
 def instrument(world: Desk) -> Instrument:
     """An open instrument whose book is empty."""
     return world.quiet()
+
+
+@pytest.fixture(autouse=True)
+def the_law_agrees(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Hold every run of a test against the law, with `--law`: that takes nearly twice as long.
+
+    A test that breaks the exchange on purpose is marked `unlawful`, with the reason.
+    """
+    if not request.config.getoption("--law") or request.node.get_closest_marker("unlawful"):
+        yield
+        return
+    audits: list[Audit] = []
+    construct = Simulation.__init__
+
+    def followed(simulation: Simulation, *args: Any, **options: Any) -> None:
+        construct(simulation, *args, **options)
+        audits.append(Audit(simulation))
+
+    monkeypatch.setattr(Simulation, "__init__", followed)
+    yield
+    assert [str(each) for audit in audits for each in audit.take()] == []

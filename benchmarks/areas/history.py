@@ -15,9 +15,9 @@ from functools import partial
 from benchmarks.areas.travel import LONG, long_run
 from benchmarks.figures import Figure, Goal
 from sim import Simulation, load_scenario
+from sim.kernel.work import done
 from sim.read.history.history import History
 from sim.read.history.pages import Query
-from sim.read.history.work import done
 from sim.server.service import tune_collector
 
 MS, S = 1e3, 1.0

@@ -11,6 +11,7 @@ from sim.contract.contract import load_contract
 from sim.core.identity import kyc_outcomes
 from sim.core.service.rate_limits import LIMITS, PLANE_LIMITS
 from sim.evidence.scorecard.scorecard_page import anchor
+from sim.oracle.doubts import DOUBTS
 from sim.read import dates, spec_coverage
 from sim.read.catalogues import rows
 from sim.read.conformance import rulebook
@@ -211,3 +212,8 @@ def interface_dates() -> str:
             if row["kind"] in ("operation", "field")
         ]
     )
+
+
+def doubts() -> str:
+    """Why the law may leave an input undecided."""
+    return as_markdown([{"kind": kind, "reason": reason} for kind, reason in DOUBTS.items()])

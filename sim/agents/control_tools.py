@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 from sim.agents.answers import answer, quoted
 from sim.agents.session import AgentSession
 from sim.agents.tools import ExchangeName
+from sim.read.layout import counted
 
 _FIRED_SHOWN, _ROWS_SHOWN, _FINDINGS_SHOWN = 20, 30, 3
 _REQUEST_ID = 16  # hexadecimal digits of a request id, which is the number of its input
@@ -34,7 +35,7 @@ def advance(session: AgentSession, exchange: ExchangeName = "", **arguments: Any
     moved = session.find(exchange).control("POST", "/clock/advance", arguments)
     fired = moved["fired"]
     return answer(
-        f"It is {moved['now']} now; {len(fired)} timers fired."
+        f"It is {moved['now']} now; {counted(len(fired), 'timer')} fired."
         + (f" The last {_FIRED_SHOWN} of them:" if len(fired) > _FIRED_SHOWN else ""),
         fired[-_FIRED_SHOWN:] or None,
         then="`history` shows what they did; `status` when the next is due.",
@@ -103,7 +104,8 @@ def judge(session: AgentSession, exchange: ExchangeName = "", **arguments: Any) 
     then = "`history` with seq shows a broken call in full."
     if not broken:
         then = "no rule is broken: look at `history`, and at an account or order with `explain`."
-    summary = f"{report['calls']} calls, {len(applied)} rules applied, {len(broken)} broken."
+    calls, rules = counted(report["calls"], "call"), counted(len(applied), "rule")
+    summary = f"{calls}, {rules} applied, {len(broken)} broken."
     return answer(summary, broken or None, then=then)
 
 

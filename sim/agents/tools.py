@@ -41,7 +41,7 @@ def start(
     from sim.testing.exchange_fixture import ServedExchange
 
     name = session.new_name()
-    loaded = scenario_of(session, scenario or "quickstart")
+    loaded = scenario_of(session, scenario or "quickstart", single=True)
     served = ServedExchange(loaded, seed=seed, journal=session.folder / f"{name}.ndjson")
     session.add(RunningExchange(name, served))
     ready = served.ready
@@ -64,13 +64,18 @@ def start(
     )
 
 
-def scenario_of(session: AgentSession, source: str) -> Scenario:
-    """Return a scenario by bundled name, as YAML text, or, unless confined, by path."""
-    from sim.run.loader.load import load_scenario, load_submitted
+def scenario_of(session: AgentSession, source: str, *, single: bool = False) -> Scenario:
+    """Return a scenario by bundled name, as YAML text, or, unless confined, by path: with its
+    matrix, or a `single` one, which has no choice of combinations.
+    """
+    from sim.run.loader.load import check_chosen, load_scenario, load_submitted
     from sim.world.format.yaml_tree import ScenarioError
 
     try:
-        return load_submitted(source, None) if session.confined else load_scenario(source)
+        scenario = load_submitted(source, None) if session.confined else load_scenario(source)
+        if single:
+            check_chosen(scenario, "`params` in its text, in place of `matrix`")
+        return scenario
     except ScenarioError as error:
         raise ToolError(
             f"The scenario has mistakes:\n{quoted(error)}\nNext: `catalogue` with kind scenarios"
@@ -91,11 +96,11 @@ def status(session: AgentSession, exchange: ExchangeName = "") -> str:
         return "No exchange is running.\n\nNext: `start`."
     running = session.find(exchange)
     calls = running.control("GET", "/requests")["requests"]
-    refused = [call for call in calls if call["status"] >= 400 or call["code"]]
+    wrong = [call for call in calls if call["verdict"] != "done"]
     then = "`advance` moves time; `history` lists what happened."
-    if refused:
-        subject = refused[-1]["explain"] or refused[-1]["seq"]
-        then = f"`explain` with subject {subject} says why the latest refused call was refused."
+    if wrong:
+        latest = wrong[-1]
+        then = f"`explain` with subject {latest['seq']} says why the latest: {latest['verdict']}."
     steps = running.control("GET", "/script")["steps"]
     facts = {
         "exchange": running.name,
@@ -103,7 +108,7 @@ def status(session: AgentSession, exchange: ExchangeName = "") -> str:
         "seed": running.served.seed,
         **running.control("GET", "/clock"),
         "calls": len(calls),
-        "refused": len(refused),
+        **Counter(call["verdict"] for call in wrong),
         "faults": len(running.control("GET", "/faults")["faults"]),
         "streams": len(running.control("GET", "/streams")["streams"]),
         "steps": dict(Counter(step["state"] for step in steps)),

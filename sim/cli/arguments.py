@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from sim.read.layout import put
+
 if TYPE_CHECKING:
     from sim.search.campaign import RunPlan
     from sim.world.format.scenario import Scenario
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FAILED, USAGE, DIVERGED, COULD_NOT_LISTEN, INTERRUPTED, TERMINATED = 1, 2, 3, 4, 130, 143
 JOURNAL = "file that serve, run or a test wrote with --journal"
+VERIFY = (
+    "hold every run against the law, as `sim audit` does, make it twice and replay its journal; all"
+    " must give the same digest"
+)
 PRESETS = ("ideal", "realistic", "hostile")
 READINGS = ("documented", "observed")
 SEEDS_MAX = 10_000_000
@@ -295,5 +301,5 @@ def check_scenarios(args: argparse.Namespace) -> None:
 
 def usage_error(message: str) -> int:
     """Print the problem with the arguments and return the exit code."""
-    print(f"sim: {message}", file=sys.stderr)
+    put(f"sim: {message}", file=sys.stderr)
     return USAGE

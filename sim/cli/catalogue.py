@@ -27,6 +27,7 @@ from typing import Any
 
 from sim.cli.arguments import Options, usage_error
 from sim.cli.json_output import add_json, give_json, text_output
+from sim.read.layout import put
 
 KINDS = (
     *("operations", "quirks", "faults", "presets", "assumptions", "observations"),
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     out = text_output(args)
     give_json(args, entries)
     if args.markdown:
-        print(as_markdown(entries), file=out)
+        put(*as_markdown(entries).split("\n"), file=out)
     else:
         # There is no running exchange, so the present value is the default.
         columns = [{k: v for k, v in row.items() if k != "value"} for row in entries]

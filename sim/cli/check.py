@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.cli.arguments import USAGE, Options
 from sim.cli.json_output import add_json, give_json, is_alone, text_output
+from sim.read.layout import put
 
 if TYPE_CHECKING:
     from sim.read.scenario_check import Checked
@@ -46,14 +47,15 @@ def run(args: argparse.Namespace) -> int:
             problems = [problem._asdict() for problem in error.problems]
             results.append({"scenario": name, "problems": problems})
             if not is_alone(args):
-                print(*with_carets(error.problems), sep="\n", file=sys.stderr)
+                put(*with_carets(error.problems), file=sys.stderr)
             code = USAGE
             continue
-        print(f"{name}: {_verdict(checked)}", file=out)
+        put(f"{name}: {_verdict(checked)}", *(f"  {note}" for note in checked.notes), file=out)
         result: dict[str, Any] = {"steps": checked.steps, "runs": checked.combinations}
         if checked.runs:
             result |= {"tried": checked.runs, "inputs": checked.inputs}
             result |= {"until": format_instant(checked.until), "complete": checked.complete}
+            result |= {"notes": list(checked.notes)} if checked.notes else {}
         results.append({"scenario": name, "problems": [], **result})
     give_json(args, {"scenarios": results})
     return code

@@ -12,10 +12,12 @@ examples:
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
 from sim.cli.arguments import Options, usage_error
+from sim.read.layout import counted, put
 
 _KINDS = ("bruno", "postman")
 
@@ -49,13 +51,14 @@ def run(args: argparse.Namespace) -> int:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    print(f"{len(rows)} requests in {len(files)} files in {folder}; on a fresh exchange:")
+    put(f"{len(rows)} requests in {counted(len(files), 'file')} in {folder}; on a fresh exchange:")
+    at = shlex.quote(str(folder))
     if args.kind == "bruno":
-        print(f"  cd {folder} && npx @usebruno/cli run -r --env sandbox --delay 60")
+        put(f"  cd {at} && npx @usebruno/cli run -r --env sandbox --delay 60")
     else:
-        print(f"  npx newman run {folder}/sandbox.postman_collection.json \\")
-        print(f"    -e {folder}/sandbox.postman_environment.json --delay-request 60")
-    print("The environment holds credentials of this exchange.")
+        put(f"  npx newman run {at}/sandbox.postman_collection.json \\")
+        put(f"    -e {at}/sandbox.postman_environment.json --delay-request 60")
+    put("The environment holds credentials of this exchange.")
     return 0
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sim.cli.arguments import Options
 from sim.cli.json_output import add_json, give_json, text_output
+from sim.read.layout import put
 
 
 def add_arguments(parser: Options) -> None:
@@ -28,5 +29,5 @@ def run(args: argparse.Namespace) -> int:
     out = text_output(args)
     if give_json(args, document(coverage)):
         return 0
-    print(*lines(coverage), sep="\n", file=out)
+    put(*lines(coverage), file=out)
     return 0

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sim.cli.arguments import Options
+from sim.read.layout import put
 
 if TYPE_CHECKING:
     import aiohttp
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         asyncio.run(walk(exchange, sys.stdout))
     except JourneyError as error:
-        print(f"the journey ended early: {error}")
+        put(f"the journey ended early: {error}")
         return 1
     except KeyboardInterrupt as stop:
         stop.add_note(f"in the middle of the journey; {args.journal} contains what happened before")
@@ -84,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     finally:
         seed, digest = exchange.seed, exchange.digest
         exchange.close()
-    print(f"\nseed {seed}, digest {digest}\nreplay it: {sim_command('replay', args.journal)}")
+    put("", f"seed {seed}, digest {digest}", f"replay it: {sim_command('replay', args.journal)}")
     return 0
 
 
@@ -93,7 +94,11 @@ async def walk(exchange: ServedExchange, out: TextIO) -> None:
     import aiohttp
     import grpc
 
-    async with aiohttp.ClientSession() as http, grpc.aio.insecure_channel(exchange.grpc) as channel:
+    direct = [("grpc.enable_http_proxy", 0)]
+    async with (
+        aiohttp.ClientSession() as http,
+        grpc.aio.insecure_channel(exchange.grpc, direct) as channel,
+    ):
         journey = Journey(exchange, http, channel, out)
         await journey.onboard_a_customer()
         await journey.trade_with_a_retail_user()
@@ -175,16 +180,16 @@ class Journey:
         if len(line) > _WIDTH and result:
             self.say(party, action, "", str(result), *details)
             return
-        print(line, file=self.out)
+        put(line, file=self.out)
         for detail in details:
-            print(f"{'':11}└ {detail}", file=self.out)
+            put(f"{'':11}└ {detail}", file=self.out)
 
     # ---- the journey
 
     async def onboard_a_customer(self) -> None:
         from sim.contract.messages import exchange_cashmovement_v1 as cash
 
-        print("\n1  A partner onboards a customer", file=self.out)
+        put("", "1  A partner onboards a customer", file=self.out)
         receiver = self.exchange.webhooks.receiver
         lifetime = await self.authenticate()
         self.say("partner", "token by private_key_jwt", f"200, lives {lifetime} s")
@@ -226,7 +231,7 @@ class Journey:
     async def trade_with_a_retail_user(self) -> None:
         from sim.contract.messages import exchange_v1 as wire
 
-        print("\n2  The customer trades with a retail user", file=self.out)
+        put("", "2  The customer trades with a retail user", file=self.out)
         self.symbol, instrument = await self.find_empty_book()
         orders, socket = await self.follow()
         await self.cross(instrument)
@@ -305,7 +310,7 @@ class Journey:
         from decimal import Decimal
         from itertools import pairwise
 
-        print("\n3  The market closes, settles and pays", file=self.out)
+        put("", "3  The market closes, settles and pays", file=self.out)
         control = self.exchange.control
         control("POST", f"/instruments/{self.symbol}/state", {"state": "CLOSED"})
         self.say("official", "closes the market", "CLOSED", self.symbol)

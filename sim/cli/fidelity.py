@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from sim.cli.arguments import Options, check_writable, count, usage_error
 from sim.cli.json_output import add_json, give_json, text_output
+from sim.read.layout import put
 
 if TYPE_CHECKING:
     from sim.evidence.scorecard.scorecard import Scorecard
@@ -49,9 +50,9 @@ def run(args: argparse.Namespace) -> int:
         _write_page(args.out, card)
     give_json(args, card.document())
     for line in _summary(card):
-        print(line, file=out)
+        put(line, file=out)
     if args.out:
-        print(f"the page is {args.out}", file=out)
+        put(f"the page is {args.out}", file=out)
     return 0
 
 

@@ -10,9 +10,11 @@ examples:
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from sim.cli.arguments import Options, usage_error
+from sim.read.layout import put
 
 # File in the project, by name of the template.
 FILES = {
@@ -55,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
             file.write(text)
         if path.suffix == ".sh":
             path.chmod(0o755)
-        print(f"  {path}")
-    into = "" if args.folder == Path() else f"cd {args.folder} && "
-    print(f"next: {into}sim run scenarios/first.yaml && pytest tests/test_exchange.py")
+        put(f"  {path}")
+    into = "" if args.folder == Path() else f"cd {shlex.quote(str(args.folder))} && "
+    put(f"next: {into}sim run scenarios/first.yaml && pytest tests/test_exchange.py")
     return 0
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim.cli.arguments import DEFAULT_BASE, Options, clock_mode, from_options, port_base
+from sim.read.layout import put
 
 if TYPE_CHECKING:
     from sim.api.pipeline.settings import Settings
@@ -148,7 +149,7 @@ def _control_token(args: argparse.Namespace) -> str:
 
     if args.control_token:
         name, token = "--control-token", args.control_token
-        print(
+        put(
             "warning: --control-token shows in the process list; --control-token-file and"
             f" {TOKEN_VARIABLE} do not",
             file=sys.stderr,

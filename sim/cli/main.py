@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn, cast
+from typing import Any, NoReturn, TextIO, cast
 
 from sim.cli.arguments import (
     COULD_NOT_LISTEN,
@@ -41,16 +41,17 @@ from sim.cli.arguments import (
 )
 from sim.cli.json_lines import JsonLines, wants_json_lines
 from sim.cli.parsing.parser import HelpFormatter, Parser, Version, nearest
+from sim.read.layout import put
 
 COMMANDS = {
     "an exchange to talk to": ("serve", "demo", "mcp"),
     "scenarios": ("init", "run", "check", "schema", "coverage"),
     "journals of finished runs": (
-        *("open", "report", "replay", "diff", "timeline", "explain", "conformance"),
+        *("open", "report", "replay", "diff", "timeline", "explain", "conformance", "audit"),
     ),
     "the real service": ("record", "compare", "infer", "fidelity", "witness"),
-    "your client's own tests": ("certify", "calendar"),
-    "search for failures": ("sweep", "hunt", "explore", "shrink", "bisect"),
+    "your client's own tests": ("certify", "calendar", "explore"),
+    "search for failures": ("sweep", "hunt", "shrink", "bisect"),
     "reference and credentials": (
         *("catalogue", "openapi", "asyncapi", "collection", "proto"),
         *("keys", "token", "sign", "completion"),
@@ -91,12 +92,8 @@ def _main(argv: list[str]) -> int:
         sys.stdout.flush()
     except KeyboardInterrupt as stop:
         notes = getattr(stop, "__notes__", ())
-        print(" ".join(("sim: interrupted", *notes)), file=sys.stderr)
+        put(" ".join(("sim: interrupted", *notes)), file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of the output has closed the pipe (`sim timeline … | head`): not an error.
-        sys.stderr.close()
-        return 0
     except OSError as error:
         return _file_error(error)
     except Exception as error:
@@ -109,7 +106,7 @@ def _run(args: argparse.Namespace) -> int:
     code is 130.
     """
     if args.problems:
-        print(args.problems, end="", file=sys.stderr)
+        put(*args.problems.splitlines(), file=sys.stderr)
         return USAGE
     if args.command in SERVING:  # they handle the end themselves, and import only what they need
         return int(args.run(args))
@@ -120,15 +117,45 @@ def _run(args: argparse.Namespace) -> int:
     return INTERRUPTED if report.interrupted else code
 
 
+class _Output(io.FileIO):
+    """A standard stream whose reader may stop early (`sim run … | head`).
+
+    What nobody reads is dropped, so that the work is finished and its verdict stands.
+    """
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data) or 0
+        except BrokenPipeError:
+            return len(memoryview(data).cast("B"))
+
+
 def _prepare_process(*, handle_signals: bool) -> None:
-    """Handle a closed stream and a terminal without Unicode; let SIGTERM run `finally`."""
+    """Prepare for closed streams, readers that stop and terminals without Unicode, and let SIGTERM
+    run the `finally` clauses.
+    """
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     if handle_signals:
+        sys.stdout, sys.stderr = _unbroken(sys.stdout), _unbroken(sys.stderr)
         signal.signal(signal.SIGTERM, _terminate)
+
+
+def _unbroken(stream: TextIO) -> TextIO:
+    """Return a standard stream that outlives its reader; another stream as it is."""
+    if stream not in (sys.__stdout__, sys.__stderr__):
+        return stream
+    raw = _Output(stream.fileno(), "wb", closefd=False)
+    line_buffering = raw.isatty() or stream is sys.stderr
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding=stream.encoding,
+        errors="replace",
+        line_buffering=line_buffering,
+    )
 
 
 def _terminate(*_: object) -> NoReturn:
@@ -169,15 +196,15 @@ def _expected_error(error: Exception) -> int:
 
     match error:
         case ScenarioError():
-            print(*with_carets(error.problems), sep="\n", file=sys.stderr)
+            put(*with_carets(error.problems), file=sys.stderr)
         case UnreadableJournal():
-            print(error, file=sys.stderr)
+            put(error, file=sys.stderr)
         case UsageError() | FlowError():
             return usage_error(str(error))
         case NotFound():
             return usage_error(f"{error.message}: {error.remedy}")
         case Divergence():
-            print(*error.lines(), sep="\n", file=sys.stderr)
+            put(*error.lines(), file=sys.stderr)
             return DIVERGED
         case _:
             raise error
@@ -255,7 +282,7 @@ def _with_environment(parser: Parser, argv: list[str]) -> list[str]:
     word, *arguments = argv
     if "--help" not in arguments and "-h" not in arguments:
         for warning in unknown_variables(parser, os.environ, lambda: parsers()[1].values()):
-            print(warning, file=sys.stderr)
+            put(warning, file=sys.stderr)
     added = from_environment(parser, arguments, os.environ)
     parser.added = added
     return [word, *added, *arguments]

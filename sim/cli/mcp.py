@@ -14,6 +14,7 @@ import argparse
 import asyncio
 
 from sim.cli.arguments import Options, usage_error
+from sim.read.layout import put
 
 MISSING = "`sim mcp` needs the official SDK: pip install 'sandbox-exchange[mcp]'"
 
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _announce(address: str) -> None:
-    print(f"MCP over HTTP at {address}", flush=True)
+    put(f"MCP over HTTP at {address}", flush=True)
 
 
 def _version() -> str:

@@ -13,6 +13,7 @@ import argparse
 from pathlib import Path
 
 from sim.cli.arguments import Options, usage_error
+from sim.read.layout import put
 
 
 def add_arguments(parser: Options) -> None:
@@ -38,8 +39,8 @@ def run(args: argparse.Namespace) -> int:
             return usage_error(f"{folder / changed[0]} exists and differs: choose another folder")
         bundle.extractall(folder)
     at = shlex.quote(str(folder.absolute()))
-    print(f"{len(names)} files in {folder}; for Python stubs:")
-    print("  pip install grpcio-tools")
-    print(f"  mkdir -p stubs && python -m grpc_tools.protoc -I{at} --python_out=stubs \\")
-    print(f"    --grpc_python_out=stubs $(cd {at} && find . -name '*.proto' | sed 's,^./,,')")
+    put(f"{len(names)} files in {folder}; for Python stubs:")
+    put("  pip install grpcio-tools")
+    put(f"  mkdir -p stubs && python -m grpc_tools.protoc -I{at} --python_out=stubs \\")
+    put(f"    --grpc_python_out=stubs $(cd {at} && find . -name '*.proto' | sed 's,^./,,')")
     return 0

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sim.cli.arguments import (
     FAILED,
+    VERIFY,
     Options,
     campaign_of,
     campaign_problems,
@@ -28,6 +29,7 @@ def add_arguments(parser: Options) -> None:
     parser.add_seeds("run each scenario with every seed of the range (default: its own)")
     parser.add_choices_of_scenario()
     parser.add_campaign(jobs=1, jobs_text="1")
+    parser.add_flag("--verify", VERIFY)
     junit = "write JUnit XML: one suite per run, one case per step"
     parser.add_text("--junit", "FILE", junit)
     kept = (

@@ -92,16 +92,20 @@ def ask(url: str, form: dict[str, str] | None = None, ca: str | None = None) -> 
     import ssl
     from urllib.error import HTTPError
     from urllib.parse import urlencode
-    from urllib.request import urlopen
+    from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
     from msgspec import DecodeError, json
 
     from sim.read.errors import UsageError
+    from sim.server.listeners import is_loopback
 
     data = urlencode(form).encode() if form is not None else None
     context = ssl.create_default_context(cafile=ca) if ca else None
+    proxy = ProxyHandler({} if is_loopback(urlsplit(url).hostname or "") else None)
     try:
-        with urlopen(url, data, timeout=10, context=context) as answer:
+        with build_opener(proxy, HTTPSHandler(context=context)).open(
+            url, data, timeout=10
+        ) as answer:
             return json.decode(answer.read(), type=dict[str, Any])
     except HTTPError as error:
         detail = error.read().decode("utf-8", "replace").strip()

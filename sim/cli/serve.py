@@ -74,8 +74,10 @@ def run(args: argparse.Namespace) -> int:
 def _with_options(scenario: Scenario, args: argparse.Namespace) -> Scenario:
     from msgspec.structs import replace
 
+    from sim.run.loader.load import check_chosen
     from sim.world.format.variation import with_choices
 
+    check_chosen(scenario, "--param NAME=VALUE")
     scenario = with_choices(scenario, args.preset, args.reading)
     return replace(scenario, environment=args.environment) if args.environment else scenario
 

@@ -94,7 +94,6 @@ class State(Struct):
     rfqs: RfqsState
     partners: PartnersState
     recurring_feed: RecurringFeedState
-    pause: list[str]
     awaited: SynchronousOrdersState
     fees: list[FeeRow]
     scoring: list[PeriodScore]
@@ -333,9 +332,9 @@ class Exchange:
             self.trading.flush()
 
     def _after_state_change(self, event: StateChanged) -> None:
-        """Record the settlement of a leg that terminates, for the sake of its combo."""
+        """Settle a leg that terminates, for the sake of its combo."""
         if event.state is InstrumentState.TERMINATED and self.combos.has_leg(event.symbol):
-            self.trading.listings.record_own_settlement(event.symbol, announce=True)
+            self.trading.listings.settle_leg(event.symbol)
 
     def take_events(self) -> list[Event]:
         """Return the events since the last call, in order."""

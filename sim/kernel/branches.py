@@ -12,6 +12,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 
@@ -104,14 +105,14 @@ class Branch:
         """Return the position of the line of an input, from 1 to `self.seq`."""
         branch = self.holder(seq)
         row = seq - branch.from_seq - 1
-        return LinePosition(*(column[row] for column in branch._columns))
+        return LinePosition(*map(itemgetter(row), branch._columns))
 
     def positions(self, start: int, end: int) -> Iterator[LinePosition]:
         """Yield the positions of the inputs `start`+1 … `end`."""
         for branch, first, last in self.parts(start, end):
             columns, origin = branch._columns, branch.from_seq
             for row in range(first - origin, last - origin):
-                yield LinePosition(*(column[row] for column in columns))
+                yield LinePosition(*map(itemgetter(row), columns))
 
     def parts(self, start: int, end: int) -> list[tuple[Branch, int, int]]:
         """Return the inputs `start`+1 … `end` by the branch on which they were written, oldest

@@ -7,6 +7,7 @@
 | record | `seq`, `at`, `input`, `out` | yes, byte for byte |
 | | `aside`: random values of the client | no, so that equal runs have equal digests |
 | mark | a jump: reset, rewind, snapshot, restore, fork | no; it says where the chain continues |
+| | failure: the input at which the run failed, the last line | no; it has no outcome |
 
 The digest is a running SHA-256 over the records of the current branch. A line is written before its
 outcome leaves the process, in one unbuffered write. A killed process therefore leaves a journal
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 from binascii import hexlify
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from copy import copy
 from errno import EIO
 from hashlib import sha256
@@ -58,7 +60,8 @@ class Header(Struct, kw_only=True):
 
 
 class Line(Struct, kw_only=True, omit_defaults=True):
-    """A line that was read: a record, or the mark of a jump that a replay has to repeat.
+    """A line that was read: a record, the mark of a jump that a replay has to repeat, or that of a
+    failure.
 
     `digest` is the first 16 digits of the digest after the record; `check` is the
     CRC-32 of `aside`.
@@ -120,6 +123,7 @@ class Journal:
         self._origin: Journal | None = None  # for a fork: its file holds the bytes before `_start`
         self._start = self._end = 0
         self.ended: BaseException | None = None
+        self.failure = b""  # the line of the input at which the run failed
         self._on_end: Callable[[BaseException], None] | None = None
         self.seq: int
         self.last_line = b""
@@ -160,6 +164,20 @@ class Journal:
             self.ended = cause
             if self._on_end is not None:
                 self._on_end(cause)
+
+    def fail(self, at: int, redacted: bytes, aside: bytes, cause: Exception) -> None:
+        """Add the next input, which has no outcome because the run failed at it with `cause`, and
+        end. A replay stops before this line.
+        """
+        if self.ended is None and not self.shadow and not isinstance(cause, JournalLost):
+            reason = json.encode(f"{type(cause).__name__}: {cause}")
+            tail = b',"aside":%b,"check":"%08x"' % (aside, crc32(aside)) if aside else b""
+            self.failure = b'{"mark":"failure","argument":%b,"at":%d,"input":%b%b}\n' % (
+                *(reason, at, redacted, tail),
+            )
+            with suppress(JournalLost):
+                self._write(self.failure)
+        self.end(cause)
 
     def set_end_listener(self, listener: Callable[[BaseException], None] | None) -> None:
         """Set the only listener, which is called when the journal stops accepting lines."""
@@ -311,6 +329,8 @@ class Journal:
                 along.branch.add(along._end, *position[1:])
                 along._write(line)
             along.seq = last
+        if self.failure:
+            along._write(self.failure)
         along._chain = self._chain.copy()
         return along
 

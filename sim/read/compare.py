@@ -20,7 +20,7 @@ from sim.kernel.journal_reader import read_line
 from sim.read.commands import sim_command
 from sim.read.history.rows import rows
 from sim.read.identifiers import without_identifiers
-from sim.read.layout import first_lines
+from sim.read.layout import first_lines, put
 from sim.read.progress import QUIET_BELOW_LINES, Interrupted, Progress, reading
 from sim.read.record import differing_part
 from sim.read.replay import Divergence, NumberedLines, journal_lines, replaying, simulation_of
@@ -126,31 +126,31 @@ class Comparison:
     def write(self, out: TextIO) -> None:
         """Print the comparison, and what to do next."""
         for name, (left, right) in self.headers.items():
-            print(f"their headers differ in {name}: {left} and {right}", file=out)
+            put(f"their headers differ in {name}: {left} and {right}", file=out)
         if self.difference is None:
-            print("the runs are the same, line by line", file=out)
+            put("the runs are the same, line by line", file=out)
             return
         difference = self.difference
         meaning = _MEANINGS[difference.part]
-        print(f"the first {difference.same} lines are the same; then {meaning}:", file=out)
+        put(f"the first {difference.same} lines are the same; then {meaning}:", file=out)
         for path, raw in zip(self.paths, (difference.first, difference.second), strict=True):
-            print(f"{path}, line {difference.number}:" if raw else f"{path}: has ended", file=out)
+            put(f"{path}, line {difference.number}:" if raw else f"{path}: has ended", file=out)
             if raw:
                 write(rows(iter([raw])), out)
         if difference.first and difference.second:
             self._write_states(out)
         at = format_instant(read_line(difference.first or difference.second).at)
         path = self.paths[not difference.first]
-        print(f"next: {sim_command('replay', path, '--until', at, '--serve')}", file=out)
+        put(f"next: {sim_command('replay', path, '--until', at, '--serve')}", file=out)
 
     def _write_states(self, out: TextIO) -> None:
         if self.not_compared:
-            print(f"(their states cannot be compared: {self.not_compared})", file=out)
+            put(f"(their states cannot be compared: {self.not_compared})", file=out)
         elif not self.states:
-            print("their states are the same after it", file=out)
+            put("their states are the same after it", file=out)
         rest = "… and {} more differences of state; --json has all"
         for line in first_lines(self.states, DIFFERENCES_MAX, rest):
-            print(f"  {line}", file=out)
+            put(f"  {line}", file=out)
 
 
 def header_differences(first: Header, second: Header) -> dict[str, tuple[Any, Any]]:

@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 from sim.api.exchange.ledgers import LEDGER_ROWS
 from sim.api.rendering.retention import PURGES, WIPES
 from sim.api.retail.order_request import PAIRS_READ
-from sim.api.streams.limits import STREAMS_PER_FIRM
+from sim.api.streams.limits import KEEPALIVE_READ, STREAMS_PER_FIRM
 from sim.contract.changelog import releases
 from sim.contract.contract import load_contract
 from sim.contract.messages import PACKAGES, Message
@@ -42,6 +42,7 @@ RULES: tuple[Dated[Any], ...] = (
     PARTIAL_CONTRACTS,
     PAIRS_READ,
     STREAMS_PER_FIRM,
+    KEEPALIVE_READ,
 )
 
 Row = dict[str, Any]

@@ -90,8 +90,8 @@ class Recorder:
         self.coverage.runs += 1
         self.coverage.note_instant(simulation.now)
 
-    def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
-        """Count the calls of an input, later changes to earlier calls, and injected faults."""
+    def after_input(self, simulation: Simulation, outcome: Outcome, _wall: int = 0) -> None:
+        """Count the calls of an input, later answers to earlier calls, and injected faults."""
         coverage, log = self.coverage, simulation.log
         for entry in log.since(outcome.seq - 1):
             coverage.answers[_answer(entry)] += 1

@@ -96,8 +96,8 @@ class FeatureReader:
         simulation, since = self._simulation, self._seq
         self._seq = simulation.seq
         features = [feature for call in simulation.log.since(since) for feature in _of_call(call)]
-        for _, call in simulation.log.corrected(simulation.seq):
-            features += _of_call(call)
+        for before, call in simulation.log.corrected(simulation.seq):
+            features += _of_call(call) if call.status != before.status else ()
         for entry in entries(simulation.journal.lines(since, simulation.seq)):
             features += self._of_entry(entry)
             features += self._streams.of_input(entry)

@@ -18,7 +18,9 @@ from msgspec.structs import replace
 from sim.api.pipeline.inputs import Outcome, Post, StepResult
 from sim.kernel.instants import OUT_OF_RANGE, Instant, format_instant
 from sim.read.commands import sim_command
+from sim.read.earlier_files import set_aside
 from sim.read.exchange_coverage import Recorder, packed
+from sim.read.explain.faults import idle_faults
 from sim.read.features import FeatureRecorder
 from sim.read.invariant_checks import InvariantChecks
 from sim.read.junit import Case, Suite
@@ -37,7 +39,8 @@ class Report(Struct, frozen=True, kw_only=True):
     `params` are the values of its matrix; `changes` describes other changes to the scenario.
     `places` are the positions of the steps of `results` in their file. `broken` holds the
     invariants that were violated, as first found, or the internal error that ended the run. `page`
-    is its one-file report. `coverage` (as JSON) and `features` are what it exercised, if requested.
+    is its one-file report. `idle_faults` are lines about faults that never acted. `coverage` (as
+    JSON) and `features` are what it exercised, if requested.
     """
 
     scenario: str
@@ -54,6 +57,7 @@ class Report(Struct, frozen=True, kw_only=True):
     broken: tuple[str, ...] = ()
     coverage: str = ""
     features: tuple[str, ...] = ()
+    idle_faults: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -96,6 +100,8 @@ class Report(Struct, frozen=True, kw_only=True):
         for position, failure in self._failures_with_positions():
             where = f"{position}: " if position else ""
             yield from wrapped(f"{where}{failure}", "    ", first="  ")
+        for line in self.idle_faults:
+            yield from wrapped(line, "    ", first="  ")
         if self.journal:
             yield f"  {sim_command('replay', Path(self.journal))}"
         if self.page:
@@ -123,6 +129,7 @@ class Report(Struct, frozen=True, kw_only=True):
                 for result, position in zip(self.results, self.places, strict=True)
             ],
             "broken": list(self.broken),
+            "idle_faults": list(self.idle_faults),
             "journal": self.journal,
             "report": self.page,
         }
@@ -135,6 +142,7 @@ def junit(reports: Iterable[Report]) -> bytes:
             f"{report.title} seed {report.seed}",
             list(_cases(report)),
             {"seed": str(report.seed), "digest": report.digest, **report.params},
+            report.idle_faults,
         )
         for report in reports
     )
@@ -194,15 +202,26 @@ def run_scenario(
         broken=invariants,
         coverage=packed(recorder.coverage) if recorder is not None else "",
         features=tuple(features.met) if features is not None else (),
+        idle_faults=tuple(idle_faults(sim)),
     )
-    kept = journals or (None if report.ok else save_failures)
-    return _write(report, written.getvalue(), kept, None if report.ok else pages, copy)
+    kept, asked_for = journals or (None if report.ok else save_failures), journals is not None
+    page = None if report.ok else pages
+    return _write(report, written.getvalue(), kept, page, copy, asked_for=asked_for)
 
 
 def _write(
-    report: Report, journal: bytes, journals: Path | None, pages: Path | None, copy: int
+    report: Report,
+    journal: bytes,
+    journals: Path | None,
+    pages: Path | None,
+    copy: int,
+    *,
+    asked_for: bool,
 ) -> Report:
-    """Write a run's journal and its page into these folders. Return the report with their paths."""
+    """Write a run's journal and its page into these folders. Return the report with their paths.
+
+    A journal that somebody `asked_for` replaces no file of an earlier run.
+    """
     stem = run_file(report.scenario, report.params, report.changes, report.seed, copy)
     if pages is not None:
         pages.mkdir(parents=True, exist_ok=True)
@@ -210,6 +229,8 @@ def _write(
     if journals is not None:
         path = journals if names_a_file(journals) else journals / f"{stem}{JOURNAL_SUFFIX}"
         path.parent.mkdir(parents=True, exist_ok=True)
+        if asked_for:
+            set_aside(path)
         path.touch(0o600)
         path.write_bytes(journal)
         report = replace(report, journal=str(path))
@@ -265,13 +286,14 @@ def run_steps(
     """Run every step, or until the run has `inputs_max` inputs.
 
     Yield the invariants of the first failed check, an internal error, and a note about steps beyond
-    the end of the calendar.
+    the end of the calendar. Recorded inputs (`input`) include the answers of webhook receivers.
     """
+    recorded = any(step.input for step in sim.script.steps)
     try:
         while not sim.script.done and (due := sim.next_due()) is not None:
             if inputs_max is not None and sim.seq >= inputs_max:
                 return
-            _answer_webhooks(sim, sim.advance_to(due), recorders)
+            _answer_webhooks(sim, sim.advance_to(due), recorders, recorded=recorded)
             if checks is not None:
                 yield from checks.after_input()
     except Exception as error:
@@ -282,9 +304,11 @@ def run_steps(
             yield f"{counted(left, 'step')} not reached: {OUT_OF_RANGE}"
 
 
-def _answer_webhooks(sim: Simulation, outcome: Outcome, recorders: Recorders) -> None:
+def _answer_webhooks(
+    sim: Simulation, outcome: Outcome, recorders: Recorders, *, recorded: bool = False
+) -> None:
     for each in recorders:
         each.after_input(sim, outcome)
-    for effect in outcome.effects:
+    for effect in () if recorded else outcome.effects:
         if isinstance(effect, Post) and not effect.receiver:
             _answer_webhooks(sim, sim.answer(effect.attempt, 200), recorders)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree
+
+# What XML cannot hold, not even escaped: controls, halves of surrogate pairs, non-characters.
+_UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Case(NamedTuple):
@@ -19,11 +23,12 @@ class Case(NamedTuple):
 
 
 class Suite(NamedTuple):
-    """The cases of one run."""
+    """The cases of one run, and lines about it that belong to none."""
 
     name: str
     cases: Sequence[Case]
     properties: Mapping[str, str] = {}
+    output: Sequence[str] = ()
 
 
 def junit(suites: Iterable[Suite]) -> bytes:
@@ -44,8 +49,19 @@ def junit(suites: Iterable[Suite]) -> bytes:
                 ElementTree.SubElement(properties, "property", name=name, value=value)
         for case in suite.cases:
             _add(element, case)
+        if suite.output:
+            ElementTree.SubElement(element, "system-out").text = "\n".join(suite.output)
+    for element in root.iter():
+        element.text = _writable(element.text or "") or None
+        for name, value in element.attrib.items():
+            element.set(name, _writable(value))
     ElementTree.indent(root)
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def _writable(text: str) -> str:
+    """Return text with what XML cannot hold as escapes, such as \\u0001."""
+    return _UNWRITABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _add(suite: ElementTree.Element, case: Case) -> None:

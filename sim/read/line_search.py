@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from zlib import crc32
 
 from sim.kernel.branches import Branch, LinePosition
-from sim.read.history.work import Work
+from sim.kernel.work import Work
 
 BLOCK = 64  # lines
 _READ_BYTES = 1 << 20  # read at once, unless a line is longer

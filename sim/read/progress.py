@@ -20,6 +20,8 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
+from sim.read.layout import put
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
@@ -128,7 +130,7 @@ class Progress:
         self.interrupted = True
         if self._report is not None and not self._report.interrupted:
             self._report.interrupted = True
-            print(
+            put(
                 f"sim: interrupted after {self.summary}; Ctrl-C again ends at once",
                 file=self._report.stream,
                 flush=True,
@@ -149,7 +151,7 @@ class Progress:
             self._draw(self._bar, note)
         elif self._log and self._line_is_due(now := monotonic()):
             self._told = now
-            print(self._line(note), file=self._report.stream, flush=True)
+            put(self._line(note), file=self._report.stream, flush=True)
 
     def _draw(self, bar: Bar, note: str) -> None:
         now = monotonic()

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple, cast
 from msgspec import UNSET, Raw, json
 
 from sim.api.pipeline.inputs import Input, RestCall, RpcCall, StreamOpened, recorded_input
+from sim.api.pipeline.request_log import Verdict
 from sim.core.model.why import Facts
 from sim.core.webhooks.payloads import shown_url
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Line
 from sim.kernel.journal_reader import read_line
 from sim.run.engine.journal_record import Record, RecordedEvent
+from sim.run.engine.verdicts import verdict_of
 
 # Inputs that are calls of a client or of a step, and have a request id.
 CALLS = (RestCall, RpcCall, StreamOpened)
@@ -57,13 +59,20 @@ class JournalEntry:
 
     @cached_property
     def out(self) -> Record:
-        """Everything that the input caused."""
+        """Everything that the input caused; nothing if the run failed at it."""
+        if self.mark:
+            return Record()
         return _read_outcome(self.line.out)
 
     @property
     def events(self) -> list[RecordedEvent]:
         """The events of the input, in order."""
         return self.out.events
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What became of a call, as far as this input decided it; None for other inputs."""
+        return verdict_of(self.out) if isinstance(self.input, CALLS) else None
 
     @property
     def body(self) -> Any:

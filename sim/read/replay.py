@@ -20,7 +20,8 @@ Only the first difference is meaningful: after it, the two runs are in different
 Values that clients drew at random, such as nonces, are `aside`: they have a checksum of their own
 and are not part of the digest. A last line without its newline is ignored, because a killed process
 may leave one. Marks (rewind, reset, snapshot, restore, fork) are repeated, too; they are not
-inputs. `compare.py` compares two journals without a simulation.
+inputs. The input at which a run failed is not repeated, so that its last state can be looked at;
+`sim hunt --check` repeats it. `compare.py` compares two journals without a simulation.
 """
 
 from __future__ import annotations
@@ -152,7 +153,7 @@ def journal_lines(path: Path | str) -> Iterator[tuple[Header, NumberedLines]]:
         raise UnreadableJournal(path, f"cannot read: {unreadable(error)}", 0) from error
     with file:
         try:
-            with _naming(path):
+            with naming(path):
                 header, lines = read_journal(file)
             yield header, _named(path, lines)
         except (NotAJournal, DecodeError) as error:
@@ -163,12 +164,12 @@ def journal_lines(path: Path | str) -> Iterator[tuple[Header, NumberedLines]]:
 
 
 def _named(path: Path | str, lines: NumberedLines) -> NumberedLines:
-    with _naming(path):
+    with naming(path):
         yield from lines
 
 
 @contextmanager
-def _naming(path: Path | str) -> Iterator[None]:
+def naming(path: Path | str) -> Iterator[None]:
     """Name the file in errors about a line that cannot be read."""
     try:
         yield
@@ -365,6 +366,8 @@ def _repeat_mark(simulation: Simulation, number: int, line: Line) -> None:
                 simulation.restore(line.argument)
             case "fork":
                 continue_as_fork(simulation.engine, line.argument)
+            case "failure":
+                pass
             case _:
                 raise ValueError("unknown mark")
     except (ValueError, Refusal) as error:

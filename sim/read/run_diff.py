@@ -33,7 +33,7 @@ from sim.read.compare import (
 from sim.read.errors import MALFORMED, UnreadableJournal
 from sim.read.history.rows import Row, detailed_row, rows, steps_of
 from sim.read.identifiers import without_identifiers
-from sim.read.layout import counted, first_lines, width, wrapped
+from sim.read.layout import counted, first_lines, put, width, wrapped
 from sim.read.progress import Interrupted, reading
 from sim.read.record import JournalEntry
 from sim.read.replay import excerpt, journal_lines, replay_file
@@ -287,15 +287,15 @@ class RunDiff:
     def write(self, out: TextIO) -> None:
         """Print the comparison: the headers, the first difference, counts, and the final states."""
         if self.same:
-            print("the journals are the same", file=out)
+            put("the journals are the same", file=out)
             return
         for name, run in (("first", self.first), ("second", self.second)):
             about = f"{run.header.name}, seed {run.header.seed}, {run.inputs} inputs"
-            print(f"{name:<7} {run.path}", file=out)
-            print(f"{'':7} {about}, until {format_instant(run.ended)}", file=out)
+            put(f"{name:<7} {run.path}", file=out)
+            put(f"{'':7} {about}, until {format_instant(run.ended)}", file=out)
         for name, pair in self.headers.items():
             values = " and ".join(_begins_with(name, value) for value in pair)
-            print(f"their headers differ in {name}: {values}", file=out)
+            put(f"their headers differ in {name}: {values}", file=out)
         if self.exact is not None:
             self._write_line(self.exact, out)
         self._write_first(out)
@@ -305,32 +305,32 @@ class RunDiff:
     def _write_line(self, exact: Difference, out: TextIO) -> None:
         if exact.part == "end":
             longer = "first" if exact.first else "second"
-            print(f"\nthe first {exact.same} lines are the same; the {longer} continues", file=out)
+            put("", f"the first {exact.same} lines are the same; the {longer} continues", file=out)
             return
         left, right = exact.texts
-        print(f"\nthe first line that differs is {exact.number}, in its {exact.part}", file=out)
-        print(f"  first   {excerpt(left, right)}\n  second  {excerpt(right, left)}", file=out)
+        put("", f"the first line that differs is {exact.number}, in its {exact.part}", file=out)
+        put(f"  first   {excerpt(left, right)}", f"  second  {excerpt(right, left)}", file=out)
 
     def _write_first(self, out: TextIO) -> None:
         if not self.mismatches:
             same = "both runs have the same inputs and events, apart from identifiers and instants"
-            print(f"\n{same}", file=out)
+            put("", f"{same}", file=out)
             return
         mismatch = self.mismatches[0]
         times = f" (number {mismatch.nth} of its kind)" if mismatch.nth > 1 else ""
         headline = f"first difference: {mismatch.meaning}{times}: {mismatch.sentence}"
-        print("", *wrapped(headline, "  ", first=""), sep="\n", file=out)
+        put("", *wrapped(headline, "  ", first=""), file=out)
         for name, run, occurrence in self._sides(mismatch):
             if occurrence is None:
-                print(f"{name}: nothing", file=out)
+                put(f"{name}: nothing", file=out)
                 continue
-            print(f"{name}, line {occurrence.line}:", file=out)
+            put(f"{name}, line {occurrence.line}:", file=out)
             write([run.line(occurrence.line)], out)
         if mismatch.first and mismatch.second and mismatch.first.request != mismatch.second.request:
             left = self.first.request(mismatch.first.line)
             right = self.second.request(mismatch.second.line)
-            print(f"request:\n  first   {excerpt(left, right, width() - 12)}", file=out)
-            print(f"  second  {excerpt(right, left, width() - 12)}", file=out)
+            put("request:", f"  first   {excerpt(left, right, width() - 12)}", file=out)
+            put(f"  second  {excerpt(right, left, width() - 12)}", file=out)
 
     def _write_counts(self, out: TextIO) -> None:
         if all(each.first == each.second and not each.differ for each in self.tallies):
@@ -346,23 +346,23 @@ class RunDiff:
             if first != second
         ]
         alike = sum(each.first - each.differ for each in self.tallies if each.first == each.second)
-        print(f"\ncounts that differ ({alike} other counts are equal)", file=out)
+        put("", f"counts that differ ({alike} other counts are equal)", file=out)
         print_table((rows + events)[:SHOWN_MAX], out)
         if len(rows + events) > SHOWN_MAX:
-            print(f"… and {len(rows + events) - SHOWN_MAX} more kinds; --json has all", file=out)
+            put(f"… and {len(rows + events) - SHOWN_MAX} more kinds; --json has all", file=out)
 
     def _write_states(self, out: TextIO) -> None:
         states, not_compared = self.states
         if not_compared:
-            print(f"\nthe ends cannot be compared: {not_compared}", file=out)
+            put("", f"the ends cannot be compared: {not_compared}", file=out)
             return
         if not states:
-            print("\ntheir states at the end are the same, apart from identifiers", file=out)
+            put("", "their states at the end are the same, apart from identifiers", file=out)
             return
-        print(f"\nat the end (first → second): {counted(len(states), 'value')} differ", file=out)
+        put("", f"at the end (first → second): {counted(len(states), 'value')} differ", file=out)
         rest = "… and {} more lines; --json has all"
         for line in first_lines(list(grouped(states, _OF_MANY)), SHOWN_MAX, rest):
-            print(f"  {line}", file=out)
+            put(f"  {line}", file=out)
 
 
 def _begins_with(name: str, value: Any) -> str:

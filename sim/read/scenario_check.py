@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from sim.kernel.instants import Instant
+from sim.read.explain.faults import idle_faults
 from sim.read.headless_run import run_steps
 from sim.run.loader.load import load_scenario, scenario_positions, scenario_variants
 from sim.run.simulation import Simulation
@@ -24,7 +25,8 @@ class Checked(NamedTuple):
     """A valid scenario: the number of its steps, and of the combinations of its matrix.
 
     The first `runs` combinations were run, the last one to `until`, with `inputs` inputs together.
-    `complete` says that each run reached its last step.
+    `complete` says that each run reached its last step. `notes` are about faults that never acted
+    in any of them.
     """
 
     steps: int
@@ -33,6 +35,7 @@ class Checked(NamedTuple):
     inputs: int = 0
     until: Instant = 0
     complete: bool = True
+    notes: tuple[str, ...] = ()
 
 
 def check(name: str, *, static: bool = False) -> Checked:
@@ -58,6 +61,7 @@ def check(name: str, *, static: bool = False) -> Checked:
             inputs=checked.inputs + simulation.seq,
             until=simulation.now,
             complete=simulation.script.done,
+            notes=_still_idle(checked, simulation),
         )
     problems: list[Problem] = []
     for (at, text), combination in sorted(refusals.items(), key=lambda item: item[0][0]):
@@ -65,6 +69,11 @@ def check(name: str, *, static: bool = False) -> Checked:
     if problems:
         raise ScenarioError(problems)
     return checked
+
+
+def _still_idle(checked: Checked, simulation: Simulation) -> tuple[str, ...]:
+    idle = idle_faults(simulation)
+    return tuple(idle if not checked.runs else (line for line in checked.notes if line in idle))
 
 
 def _refusals(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any, TextIO
 
-from sim.read.layout import paint, width, wrapped
+from sim.read.layout import put, width, wrapped
 
 Rows = list[dict[str, Any]]
 
@@ -30,16 +30,18 @@ def print_table(rows: Rows, out: TextIO, *, one_as_record: bool = False) -> None
     With `one_as_record`, a single row is a record as well.
     """
     if not rows:
-        print("nothing", file=out)
+        put("nothing", file=out)
         return
     lines = [list(rows[0]), *([cell(value) for value in row.values()] for row in rows)]
     widths = None if one_as_record and len(rows) == 1 else _widths(lines)
     if widths is None:
-        print("\n\n".join("\n".join(record(row)) for row in rows), file=out)
+        put(*record(rows[0]), file=out)
+        for row in rows[1:]:
+            put("", *record(row), file=out)
         return
     for number, line in enumerate(lines):
         for text in _wrapped_row(line, widths):
-            print(paint(text, "bold", out) if not number else _coloured(text, line, out), file=out)
+            put(text, file=out, painted=_verdict(text, line) if number else (text, "bold"))
 
 
 def _widths(lines: list[list[str]]) -> list[int] | None:
@@ -72,12 +74,11 @@ def _wrapped_row(cells: list[str], widths: list[int]) -> Iterator[str]:
         yield (" " * GAP).join(texts).rstrip()
 
 
-def _coloured(text: str, cells: list[str], out: TextIO) -> str:
-    """Return a line of a row with its verdict in colour."""
-    for word in cells:
-        if word in _COLOURS and word in text:
-            return text.replace(word, paint(word, _COLOURS[word], out), 1)
-    return text
+def _verdict(text: str, cells: list[str]) -> tuple[str, str]:
+    """Return the verdict in a line of a row, and its colour; empty texts if it has none."""
+    words = (word for word in cells if word in _COLOURS and word in text)
+    word = next(words, "")
+    return word, _COLOURS.get(word, "")
 
 
 def record(row: dict[str, Any]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from sim.kernel.instants import EASTERN, Instant, format_instant, format_span, t
 from sim.kernel.journal import Header
 from sim.read.errors import MALFORMED, UnreadableJournal
 from sim.read.history.rows import MARK, Row, rows
-from sim.read.layout import listed, paint, width, wrapped
+from sim.read.layout import counted, listed, put, width, wrapped
 from sim.read.replay import journal_lines
 from sim.run.actors.script.step_order import STEP_TIMER
 
@@ -50,10 +50,10 @@ class Selection(NamedTuple):
 def timeline(path: str, out: TextIO, selection: Selection) -> None:
     """Print a journal's timeline, or why it is empty. Raises UnreadableJournal."""
     with _selected(path, selection) as (header, selected):
-        print(f"{header.name}, seed {header.seed}", file=out)
+        put(f"{header.name}, seed {header.seed}", file=out)
         some = write(selected if selection.kinds else folded(selected), out)
     if not some:
-        print(*wrapped(nothing_matches(path)), sep="\n", file=out)
+        put(*wrapped(nothing_matches(path)), file=out)
 
 
 def nothing_matches(path: str) -> str:
@@ -122,7 +122,7 @@ def folded(unfolded: Iterable[Row]) -> Iterator[Row]:
         fired = sum(row.fired for row in grouped)
         passed = f"+{format_span(last.at - first.at)}" if last.at > first.at else ""
         title = f"{len(grouped)} moves {passed}".rstrip()
-        yield last._replace(title=title, result=f"{fired} timers fired" if fired else "")
+        yield last._replace(title=title, result=f"{counted(fired, 'timer')} fired" if fired else "")
 
 
 def write(selected: Iterable[Row], out: TextIO) -> bool:
@@ -137,15 +137,14 @@ def write(selected: Iterable[Row], out: TextIO) -> bool:
         moment = to_datetime(row.at, EASTERN)
         if f"{moment:%A %Y-%m-%d}" != day:
             day = f"{moment:%A %Y-%m-%d}"
-            print(f"── {day}, Eastern Time", file=out)
+            put(f"── {day}, Eastern Time", file=out)
         time = f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
         columns = f"{row.actor:<{actor_width}} {_readable(row.title):<{title_width}}"
         line = f"{columns} {row.result}".rstrip()
-        mark = _painted(MARK[row.good], out)
-        _write_wrapped(line, f"{time} {mark} ", out)
+        mark = MARK[row.good]
+        _write_wrapped(line, f"{time} {mark} ", mark, out)
         for detail in grouped(row.details):
-            painted = _painted(detail[0], out) + detail[1:] if detail[:1] in _COLOUR else detail
-            _write_wrapped(painted, f"{'':15}└ ", out)
+            _write_wrapped(detail, f"{'':15}└ ", detail[:1], out)
     return bool(day)
 
 
@@ -170,17 +169,14 @@ def _readable(title: str) -> str:
     return f"{' '.join(action.split())} {' '.join(texts)}".rstrip()
 
 
-def _painted(mark: str, out: TextIO) -> str:
-    return paint(mark, _COLOUR[mark], out) if mark in _COLOUR else mark
-
-
-def _write_wrapped(text: str, first: str, out: TextIO) -> None:
-    """Print a line. Words that do not fit are on the next lines, in the same column."""
+def _write_wrapped(text: str, first: str, mark: str, out: TextIO) -> None:
+    """Print a line, its mark in colour. What does not fit is on the next lines, in its column."""
+    painted = mark, _COLOUR.get(mark, "")
     if _INDENT + len(text) <= width():
-        print(f"{first}{text}".rstrip(), file=out)
+        put(f"{first}{text}".rstrip(), file=out, painted=painted)
         return
     lines = list(wrapped(text, " " * _INDENT))
-    print(f"{first}{lines[0][_INDENT:]}", *lines[1:], sep="\n", file=out)
+    put(f"{first}{lines[0][_INDENT:]}", *lines[1:], file=out, painted=painted)
 
 
 def grouped(details: Iterable[str], of_many: re.Pattern[str] = _OF_MANY) -> Iterator[str]:
@@ -209,5 +205,6 @@ def plain(row: Row) -> dict[str, Any]:
         "what": row.title,
         "result": row.result,
         "ok": row.good,
+        "verdict": row.verdict,
         "details": list(row.details),
     }

@@ -70,7 +70,9 @@ class Simulation(RunInputs):
 
     def restore(self, name: str) -> list[Effect]:
         """Go to a named snapshot, back or forward. NotFound when there is none of this name."""
-        return time_travel.restore(self.engine, name)
+        effects = time_travel.restore(self.engine, name)
+        self._tell_of_jump()
+        return effects
 
     def reset(self, seed: int | None = None) -> list[Effect]:
         """Go back to the scenario's start, with the same seed unless one is given.
@@ -84,7 +86,9 @@ class Simulation(RunInputs):
             time_travel.return_to_start(engine)
         else:
             self.engine = _begin_again(run, engine)
+            self.engine.observers = engine.observers
             self.engine.snapshots.adopt(engine.snapshots, engine.log)
+        self._tell_of_jump()
         return effects
 
     def rewind(
@@ -95,7 +99,12 @@ class Simulation(RunInputs):
         Returns the name of the new branch, and the ends of streams.
         """
         effects = time_travel.rewind(self.engine, to, seq)
+        self._tell_of_jump()
         return self.engine.branch, effects
+
+    def _tell_of_jump(self) -> None:
+        for observer in self.engine.observers:
+            observer.after_jump()
 
     def fork(
         self, *, journal: BinaryIO | None = None, settings: Settings | None = None

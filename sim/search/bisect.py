@@ -22,6 +22,7 @@ from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant, format_instant
 from sim.read.commands import sim_command
 from sim.read.history.rows import rows
+from sim.read.layout import put
 from sim.read.progress import reading
 from sim.read.replay import journal_lines, replaying, simulation_of
 from sim.read.timeline import write
@@ -177,15 +178,15 @@ def print_bisection(result: Bisection, out: TextIO) -> None:
     """Print the result, and what to do next."""
     path, stride, change = result.path, result.stride, result.change
     steps = "line" if stride == 1 else f"{stride}. line, then line by line"
-    print(f"{path}: {result.lines} lines, checked after every {steps}", file=out)
+    put(f"{path}: {result.lines} lines, checked after every {steps}", file=out)
     if result.interrupted:
-        print(f"interrupted after line {result.last.number} of {result.lines}", file=out)
+        put(f"interrupted after line {result.last.number} of {result.lines}", file=out)
     if change is None:
         _print_unchanged(result, out)
         return
     before, after = change
     was, now = ("false", "true") if result.becomes else ("true", "false")
-    print(
+    put(
         f"{result.expectation.text}: {was} up to line {before.number}, {now} after line"
         f" {after.number}, input {after.seq}",
         file=out,
@@ -195,26 +196,26 @@ def print_bisection(result: Bisection, out: TextIO) -> None:
         lines_before = islice((raw for _, raw in lines), max(0, end - 1 - LINES_BEFORE), end)
         write(rows(lines_before), out)
     for line in before.wrong if result.becomes else after.wrong:
-        print(f"  {'before' if result.becomes else 'now'}: {line}", file=out)
+        put(f"  {'before' if result.becomes else 'now'}: {line}", file=out)
     at = format_instant(after.at)
-    print(f"next: {sim_command('replay', path, '--until', at, '--serve')}", file=out)
+    put(f"next: {sim_command('replay', path, '--until', at, '--serve')}", file=out)
 
 
 def _print_unchanged(result: Bisection, out: TextIO) -> None:
     text = result.expectation.text
     first, last = (str(check.holds).lower() for check in (result.first, result.last))
     if first == last:
-        print(f"{text}: {first} at every check", file=out)
+        put(f"{text}: {first} at every check", file=out)
     elif result.interrupted:
-        print(f"{text}: {first} at the start, {last} at the last check", file=out)
+        put(f"{text}: {first} at the start, {last} at the last check", file=out)
     else:
-        print(f"{text}: {first} at the start, {last} at the end", file=out)
-        print(f"next: --becomes {last} finds where it changed", file=out)
+        put(f"{text}: {first} at the start, {last} at the end", file=out)
+        put(f"next: --becomes {last} finds where it changed", file=out)
     if result.stride > 1:
-        print(
+        put(
             "a change that was undone between two checks was not seen: --every 1 checks after each"
             " line",
             file=out,
         )
     for line in result.last.wrong:
-        print(f"  {line}", file=out)
+        put(f"  {line}", file=out)

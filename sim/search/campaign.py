@@ -18,12 +18,13 @@ from typing import TextIO
 from msgspec import DecodeError, Struct, json
 from msgspec.structs import replace
 
+from sim.evidence.audit import Audit, disagreement_lines
 from sim.kernel.journal_reader import read_journal
 from sim.read.commands import sim_command
 from sim.read.exchange_coverage import Recorder, document, headline, merged, read
 from sim.read.features import FeatureRecorder
 from sim.read.headless_run import Report, junit, matrix_values, run_file, run_scenario
-from sim.read.layout import counted, paint
+from sim.read.layout import counted, put
 from sim.read.progress import Progress
 from sim.read.replay import Divergence, simulation_of, verify
 from sim.run.loader.load import load_scenario, scenario_from_source, scenario_variants
@@ -186,24 +187,18 @@ def run_all(plan: RunPlan, out: TextIO) -> list[Report]:
             failed += not report.ok
             bar.clear()
             verdict, *details = report.lines()
-            word = verdict.partition(" ")[0]
-            painted = paint(word, "green" if report.ok else "red", out)
-            print(verdict.replace(word, painted, 1), *details, sep="\n", file=out, flush=True)
+            painted = verdict.partition(" ")[0], "green" if report.ok else "red"
+            put(verdict, *details, file=out, painted=painted, flush=True)
             bar.step(f"{failed} failed")
     if plan.junit:
         Path(plan.junit).write_bytes(junit(reports))
-    print(f"{len(reports) - failed} passed, {failed} failed", file=out)
+    put(f"{len(reports) - failed} passed, {failed} failed", file=out)
     if len(reports) < planned:
-        print(interrupted_note(plan, len(reports), planned), file=out)
+        put(interrupted_note(plan, len(reports), planned), file=out)
     if plan.coverage:
         coverage = merged(read(report.coverage.encode(), "a report") for report in reports)
         Path(plan.coverage).write_bytes(json.format(json.encode(document(coverage)), indent=1))
-        print(
-            headline(coverage),
-            f"  {sim_command('coverage', Path(plan.coverage))}",
-            sep="\n",
-            file=out,
-        )
+        put(headline(coverage), f"  {sim_command('coverage', Path(plan.coverage))}", file=out)
     return reports
 
 
@@ -241,7 +236,7 @@ def _run(jobs: list[Job], processes: int, cluster: str) -> Iterator[Report]:
 
 
 def run_one(work: tuple[Job, str]) -> Report:
-    """Make one run. With `verify`, make it twice and replay its journal."""
+    """Make one run. With `verify`, make it again under the law, and replay its journal."""
     job, source = work
     scenario = scenario_from_source(source.encode()) if source else scenario_of(job)
     report = run_scenario(
@@ -259,9 +254,11 @@ def run_one(work: tuple[Job, str]) -> Report:
         return report
     written = BytesIO()
     again = Simulation(scenario, seed=job.seed, journal=written)
+    audit = Audit(again) if job.verify else None
     digest = run_scenario(scenario, simulation=again, check_invariants=False).digest
     broken = [line for name in job.oracles for line in resolve_name(name)(again)]
-    if job.verify:
+    if audit is not None:
+        broken += disagreement_lines(audit.take())
         broken += _differences(digest, written, report)
     return replace(report, broken=tuple(broken))
 

@@ -26,7 +26,7 @@ from sim.core.service.faults import ActiveFault
 from sim.kernel.instants import format_instant
 from sim.read.errors import UsageError
 from sim.read.headless_run import Report, run_scenario
-from sim.read.layout import counted, wrapped
+from sim.read.layout import counted, put, wrapped
 from sim.read.progress import Progress
 from sim.read.tables import print_table
 from sim.run.loader.load import load_scenario
@@ -112,7 +112,7 @@ def explore(request: ExploreRequest, out: TextIO) -> list[Trial]:
     if not bar.interrupted or trials:
         _print_trials(trials, sets, out)
     if bar.interrupted:
-        print(f"interrupted: {len(trials)} of {counted(len(tasks), 'trial')} were made", file=out)
+        put(f"interrupted: {len(trials)} of {counted(len(tasks), 'trial')} were made", file=out)
     return [*trials, *sets]
 
 
@@ -189,7 +189,7 @@ def _verdict(sim: Simulation, faults: Sequence[ActiveFault], report: Report) -> 
 
 def _print_trials(trials: list[Trial], sets: list[Trial], out: TextIO) -> None:
     if not trials:
-        print(
+        put(
             "nothing was tried: the run had no call, frame, delivery or order that a fault could"
             " affect",
             file=out,
@@ -197,20 +197,20 @@ def _print_trials(trials: list[Trial], sets: list[Trial], out: TextIO) -> None:
         return
     rows = list(_rows(trials))
     print_table(rows, out)
-    print(f"\n{counted(len(trials), 'trial')} at {_survived(len(rows), trials)}", file=out)
+    put("", f"{counted(len(trials), 'trial')} at {_survived(len(rows), trials)}", file=out)
     if sets:
-        print(f"pairs and timings: {_survived(len(sets), sets, 'set')}", file=out)
+        put(f"pairs and timings: {_survived(len(sets), sets, 'set')}", file=out)
     broken = [trial for trial in (*trials, *sets) if not trial.survived]
     for trial in broken[:FAILURES_MAX]:
         headline = f"{trial.kind} at {trial.where} of {trial.subject}:"
-        print(*wrapped(headline, "  ", first=""), sep="\n", file=out)
+        put(*wrapped(headline, "  ", first=""), file=out)
         for line in trial.failures[:3]:
-            print(f"  {line}", file=out)
+            put(f"  {line}", file=out)
     if len(broken) > FAILURES_MAX:
-        print(f"… and {len(broken) - FAILURES_MAX} more; --json FILE has all of them", file=out)
+        put(f"… and {len(broken) - FAILURES_MAX} more; --json FILE has all of them", file=out)
     if broken:
         faults = ", ".join(point.as_json() for point in broken[0].faults)
-        print(f"next: add the fault to the scenario and run it again: faults: [{faults}]", file=out)
+        put(f"next: add the fault to the scenario and run it again: faults: [{faults}]", file=out)
 
 
 def _survived(count: int, trials: Sequence[Trial], noun: str = "point") -> str:

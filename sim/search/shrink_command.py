@@ -25,7 +25,7 @@ from sim.read.export.journal_to_scenario import is_session, scenario_document
 from sim.read.export.yaml_writer import as_yaml
 from sim.read.headless_run import file_name, run_scenario
 from sim.read.identifiers import without_identifiers
-from sim.read.layout import counted
+from sim.read.layout import counted, put
 from sim.read.progress import Progress
 from sim.read.record import entries
 from sim.read.replay import at_the_start, journal_lines, simulation_at, simulation_of, verify
@@ -104,12 +104,12 @@ def write_shortest(request: ShrinkRequest, out: TextIO) -> ShrinkResult:
         sim = at_the_start(session.header, session.seed, file)
         feed(sim, inputs)
     if interrupted:
-        print(_INTERRUPTED, file=out)
-    print(f"{len(session.inputs)} inputs before, {len(inputs)} after; written to {path}", file=out)
+        put(_INTERRUPTED, file=out)
+    put(f"{len(session.inputs)} inputs before, {len(inputs)} after; written to {path}", file=out)
     wrong = asked.ask(sim)
     for line in wrong:
-        print(f"  {line}", file=out)
-    print(f"next: {sim_command('timeline', path)}", file=out)
+        put(f"  {line}", file=out)
+    put(f"next: {sim_command('timeline', path)}", file=out)
     sizes = ({"inputs": len(session.inputs)}, {"inputs": len(inputs)})
     return ShrinkResult(path, wrong, *sizes, done=not interrupted, interrupted=interrupted)
 
@@ -134,7 +134,7 @@ def write_smallest(scenario: Scenario, request: ShrinkRequest, out: TextIO) -> S
         raise AssertionError(f"{path} does not fail as the shrunk scenario did")
     _print_shrunk(scenario.plain(), shrunk, path, out, interrupted=shrinker.interrupted)
     if shrinker.because:
-        print(
+        put(
             f"{shrinker.because} is kept: without it this step does not fail (--because names"
             " another cause, or nothing)",
             file=out,
@@ -214,14 +214,14 @@ def _scenario_of_journal(request: ShrinkRequest, out: TextIO) -> Scenario | None
         expect = value_of(read_text(request.expect, "--expect"))
         document["steps"] = [*document["steps"], {"name": "expected", "expect": expect}]
     left_out = ", ".join(f"{count} {kind}" for kind, count in converted.left_out.items())
-    print(
+    put(
         f"{path}: written as {counted(len(document['steps']), 'step')}"
         + (f"; left out: {left_out}" if left_out else ""),
         file=out,
     )
     scenario = scenario_from_source(json.encode(document))
     if run_scenario(scenario).ok:
-        print("as a scenario it does not fail, so the journal's inputs are shrunk", file=out)
+        put("as a scenario it does not fail, so the journal's inputs are shrunk", file=out)
         return None
     return scenario
 
@@ -320,12 +320,12 @@ def _print_shrunk(
         ],
         out,
     )
-    print("", path.read_text(), sep="\n", file=out)
+    put("", *path.read_text().splitlines(), "", file=out)
     if interrupted:
-        print(_INTERRUPTED, file=out)
+        put(_INTERRUPTED, file=out)
     elif not shrunk.done:
-        print(f"stopped after {shrunk.trials} trials; raise --trials to continue", file=out)
-    print(f"{shrunk.trials} trials; written to {path}", file=out)
+        put(f"stopped after {shrunk.trials} trials; raise --trials to continue", file=out)
+    put(f"{shrunk.trials} trials; written to {path}", file=out)
 
 
 def _sizes(document: dict[str, Any]) -> dict[str, int]:

@@ -8,6 +8,8 @@ the specification leaves open.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -18,7 +20,7 @@ from msgspec.structs import replace
 from sim.read.commands import sim_command
 from sim.read.features import totals
 from sim.read.headless_run import Report
-from sim.read.layout import counted, wrapped
+from sim.read.layout import counted, put, wrapped
 from sim.read.progress import Progress
 from sim.read.tables import print_table
 from sim.run.loader.load import load_scenario
@@ -26,7 +28,12 @@ from sim.search.campaign import Job, RunPlan, finished, interrupted_note, jobs_o
 from sim.search.shrink_command import ShrinkRequest, write_smallest
 from sim.world.format.variation import SettingChange, alternatives
 
-FAILURES_MAX = 10
+GROUPS_MAX = 10
+# Instants, ids of orders and requests, and numbers other than statuses.
+_VARYING = re.compile(
+    r"\d{4}-\d\d-\d\dT[\d:.]+Z|\b(?=\w*\d)[0-9A-Z]{12}\b|\b[0-9a-f]{16}\b"
+    r"|\b(?![1-5]\d\d\b)\d[\d.,]*\d|\b\d\b"
+)
 
 
 class SweepRow(Struct, kw_only=True):
@@ -59,6 +66,26 @@ class SweepRow(Struct, kw_only=True):
         }
 
 
+class FailureGroup(NamedTuple):
+    """Runs that failed in the same way, with the first of them."""
+
+    signature: str
+    runs: int
+    example: Report
+
+    def document(self) -> dict[str, Any]:
+        """Return the group as JSON; `values` are those of the matrix, and the change."""
+        report = self.example
+        values = {**report.params, **({"change": report.changes} if report.changes else {})}
+        example = {"seed": report.seed, "values": values}
+        return {"signature": self.signature, "runs": self.runs, "example": example}
+
+
+def signature(report: Report) -> str:
+    """Return what failed first in a run, without what differs from run to run."""
+    return _VARYING.sub("…", report.first_failure)
+
+
 def variations(
     scenarios: Sequence[str], kinds: Sequence[str], only: str
 ) -> list[tuple[SettingChange, ...]]:
@@ -87,6 +114,14 @@ class Sweep(NamedTuple):
     def ok(self) -> bool:
         return not self.failures
 
+    def groups(self) -> list[FailureGroup]:
+        """Return the failures by what failed, the most frequent first."""
+        by_signature: dict[str, list[Report]] = {}
+        for _, report in self.failures:
+            by_signature.setdefault(signature(report), []).append(report)
+        groups = [FailureGroup(name, len(many), many[0]) for name, many in by_signature.items()]
+        return sorted(groups, key=lambda group: -group.runs)
+
     def document(self) -> dict[str, Any]:
         """Return table and failures, without wall-clock times and process ids, as a document.
 
@@ -98,6 +133,7 @@ class Sweep(NamedTuple):
             "failed": len(self.failures),
             "features": totals(self.features),
             "rows": [{**row.document(), "digests": sorted(row.digests)} for row in self.rows],
+            "groups": [group.document() for group in self.groups()],
             "failures": [
                 {
                     "title": report.title,
@@ -115,7 +151,7 @@ class Sweep(NamedTuple):
         if not self.failures:
             return
         if self.interrupted:
-            print("interrupted: nothing was shrunk", file=out)
+            put("interrupted: nothing was shrunk", file=out)
             return
         job, report = self.failures[0]
         scenario = scenario_of(job)
@@ -130,6 +166,7 @@ def sweep(plan: RunPlan, out: TextIO) -> Sweep:
     rows: dict[tuple[str, str], SweepRow] = {}
     failures: list[tuple[Job, Report]] = []
     features: set[str] = set()
+    idle: Counter[str] = Counter()
     with Progress(len(jobs), "runs") as bar:
         for job, report in zip(jobs, finished(plan), strict=True):
             scenario = replace(report, changes="").title
@@ -138,22 +175,27 @@ def sweep(plan: RunPlan, out: TextIO) -> Sweep:
             )
             row.add(report)
             features.update(report.features)
+            idle.update(f"{report.scenario}: {line}" for line in report.idle_faults)
             if not report.ok:
                 failures.append((job, report))
             bar.step(f"{len(failures)} failed" if failures else "")
     documents = [row.document() for row in rows.values() if row.failed or not row.change]
     print_table(documents, out)
-    reports = [report for _, report in failures]
-    print(file=out)
-    for line in _summary(plan, list(rows.values()), reports):
-        print(line, file=out)
+    swept = Sweep(list(rows.values()), failures, bar.interrupted, frozenset(features))
+    put(file=out)
+    for line in _summary(plan, swept):
+        put(line, file=out)
+    # Random faults are drawn anew for each run, so many match nothing.
+    for line, count in idle.items() if not plan.fuzz else ():
+        put(*wrapped(f"{line} (in {counted(count, 'run')})", "  ", first=""), file=out)
     if bar.interrupted:
-        print(interrupted_note(plan, sum(row.runs for row in rows.values()), len(jobs)), file=out)
-    return Sweep(list(rows.values()), failures, bar.interrupted, frozenset(features))
+        put(interrupted_note(plan, sum(row.runs for row in rows.values()), len(jobs)), file=out)
+    return swept
 
 
-def _summary(plan: RunPlan, rows: list[SweepRow], failures: list[Report]) -> Iterator[str]:
+def _summary(plan: RunPlan, swept: Sweep) -> Iterator[str]:
     """Yield the results in lines that fit; commands are on lines of their own."""
+    rows, failures = swept.rows, [report for _, report in swept.failures]
     runs = sum(row.runs for row in rows)
     broken = sum(1 for report in failures if report.broken)
     counts = f"{counted(runs, 'run')}, {runs - len(failures)} passed, {len(failures)} failed"
@@ -165,13 +207,19 @@ def _summary(plan: RunPlan, rows: list[SweepRow], failures: list[Report]) -> Ite
         yield "every check of the invariants held: money, positions, orders, books"
         return
     yield from _assumptions_relied_on(rows)
-    for report in failures[:FAILURES_MAX]:
+    groups = swept.groups()
+    rest = groups[GROUPS_MAX - 1 : -1] if len(groups) > GROUPS_MAX else []
+    for group in groups:
+        if group in rest:
+            continue
+        report = group.example
         text = f"{report.title} seed {report.seed}: {report.first_failure}"
-        yield from wrapped(text, "  ", first="")
+        more = f"  (and {counted(group.runs - 1, 'run')} like it)" if group.runs > 1 else ""
+        yield from wrapped(f"{text}{more}", "  ", first="")
         if report.journal:
             yield f"  {sim_command('timeline', Path(report.journal))}"
-    if len(failures) > FAILURES_MAX:
-        yield f"… and {len(failures) - FAILURES_MAX} more; --json FILE has all of them"
+    if rest:
+        yield f"… and {counted(len(rest), 'other failure')}; --json FILE has all of them"
     if not plan.save_failures:
         yield from wrapped(
             "next: --save-failures DIR keeps the journals of failed runs: `sim timeline` shows one,"

@@ -14,29 +14,33 @@ import os
 import stat
 import sys
 import threading
+import time
 from collections import deque
 from typing import Any, Protocol, TextIO
 
 from msgspec import json, to_builtins
 
 from sim.api.pipeline.inputs import Outcome, Post, StepResult
-from sim.api.pipeline.request_log import LoggedCall
+from sim.api.pipeline.request_log import DONE, LoggedCall
 from sim.core.model.events import FaultInjected
 from sim.core.service.fault_spec import CALLS
 from sim.kernel.instants import EASTERN, Instant, format_instant, to_datetime
+from sim.read.layout import put, terminal_line
 from sim.run.actors.script.view import step_row, verdict
 from sim.run.simulation import Simulation
+from sim.server.logs import stamped
 from sim.server.webhooks import ReceiverResponse
 
 _WAITING_MAX = 10_000  # queued lines for a slow reader
-_RED, _YELLOW, _GREEN, _PLAIN = "\033[31m", "\033[33m", "\033[32m", "\033[0m"
 
 
 class Observer(Protocol):
     """Is notified of what happens on a host."""
 
-    def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
-        """An input was handled, with its outcome."""
+    def after_input(self, simulation: Simulation, outcome: Outcome, wall: int) -> None:
+        """An input was handled. `wall` is the wall clock, in nanoseconds, when a call arrived; 0 if
+        it was none.
+        """
 
     def after_attempt(self, simulation: Simulation, post: Post, answer: ReceiverResponse) -> None:
         """A webhook receiver has answered, or has failed to."""
@@ -52,7 +56,6 @@ class Console:
         self._json = form == "json"
         self._lines = _lines_to(sys.stderr)
         self._silent = quiet or self._lines.goes_nowhere
-        self._colour = not self._json and sys.stderr.isatty() and not os.environ.get("NO_COLOR")
         self._name = name
 
     def called(self, name: str) -> Console:
@@ -66,19 +69,19 @@ class Console:
     def ready(self, facts: dict[str, Any], greeting: str) -> None:
         """Write the addresses. In JSON without keys, secrets and tokens."""
         if not self._json:
-            print(greeting, flush=True)
+            put(*greeting.split("\n"), flush=True)
             return
         fields = {key: facts[key] for key in facts if key not in ("firms", "api_keys", "symbols")}
-        print(json.encode({"kind": "ready", **fields}).decode(), flush=True)
+        put(json.encode(stamped("ready", "info", fields)).decode(), flush=True)
 
     def say(self, message: str, *, error: bool = False, level: str = "") -> None:
         """Write a message, to standard error or output. `level` is that of the JSON line; by
         default error on standard error, else info.
         """
         if self._json:
-            level = level or ("error" if error else "info")
-            message = json.encode({"kind": "log", "level": level, "message": message}).decode()
-        print(message, file=sys.stderr if error else sys.stdout, flush=True)
+            fields = stamped("log", level or ("error" if error else "info"), {"message": message})
+            message = json.encode(fields).decode()
+        put(*message.splitlines(), file=sys.stderr if error else sys.stdout, flush=True)
 
     def close(self) -> None:
         """Write the queued lines, and the number of dropped ones."""
@@ -86,19 +89,21 @@ class Console:
 
     # ---- events
 
-    def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
+    def after_input(self, simulation: Simulation, outcome: Outcome, wall: int) -> None:
         """Write the calls and step results of an input and of what it caused."""
         if self._silent:
             return
-        for entry in simulation.log.since(outcome.seq - 1):
-            self._write(_request(entry) if self._json else self._request_line(entry))
+        log = simulation.log
+        changed = (entry for _, entry in log.corrected(outcome.seq))
+        for entry in (*log.since(outcome.seq - 1), *changed):
+            self._request(entry, wall)
         for injection in outcome.injections:
             if injection.plane not in CALLS:  # the line of the call already names its fault
-                self._write(self._injection(injection))
+                self._injection(injection)
         for record in outcome.answered:
             self._attempt(simulation, record.url, record.event_id, record.status or record.error)
         for result in outcome.steps:
-            self._write(self._step(simulation, result))
+            self._step(simulation, result)
 
     def after_attempt(self, simulation: Simulation, post: Post, answer: ReceiverResponse) -> None:
         """Write one attempt to deliver a webhook."""
@@ -111,68 +116,81 @@ class Console:
         self, simulation: Simulation, url: str, event_id: str, result: int | str, **more: str
     ) -> None:
         if self._json:
-            at = format_instant(simulation.now)
-            row = {"kind": "webhook", "at": at, "url": url, "event_id": event_id}
-            self._write({**row, **more, "result": result})
+            row = {"at": format_instant(simulation.now), "url": url, "event_id": event_id, **more}
+            good = str(result).startswith("2")
+            self._write(stamped("webhook", _level(good), {**row, "result": result}))
             return
-        painted = self._painted(str(result), good=str(result).startswith("2"))
-        self._write(f"{_time(simulation.now)} webhook   {url}  {painted}  {event_id}")
+        line = f"{_time(simulation.now)} webhook   {url}  {result}  {event_id}"
+        self._write(line, _painted(f"  {result}  ", good=str(result).startswith("2")))
 
-    def _injection(self, injection: FaultInjected) -> str | dict[str, Any]:
-        """A fault that affected no call: a frame, an attempt, a delivery or the engine."""
+    def _injection(self, injection: FaultInjected) -> None:
+        """Write a fault that affected no call: a frame, an attempt, a delivery or the engine."""
         if self._json:
-            return {"kind": "fault", **to_builtins(injection), "at": format_instant(injection.at)}
+            row = to_builtins(injection) | {"at": format_instant(injection.at)}
+            self._write(stamped("fault", "info", row))
+            return
         number = f" attempt {injection.attempt}" if injection.attempt else ""
         name = injection.operation
         affected = f"{name if injection.plane == 'webhook' else name.rpartition('.')[2]}{number}"
         whom = injection.subject or injection.caller
-        done = self._painted(injection.act, good=False)
         when = f"{_time(injection.at)} {injection.plane:<9}"
-        return f"{when} {affected}  {done}  {whom}  (fault {injection.fault})"
+        line = f"{when} {affected}  {injection.act}  {whom}  (fault {injection.fault})"
+        self._write(line, _painted(injection.act, good=False))
 
-    def _write(self, line: str | dict[str, Any]) -> None:
+    def _write(self, line: str | dict[str, Any], painted: tuple[str, str] = ("", "")) -> None:
         if isinstance(line, dict):
             line = json.encode(line | ({"exchange": self._name} if self._name else {})).decode()
         elif self._name:
             line = f"{self._name}  {line}"
-        self._lines.write(line + "\n")
+        self._lines.write(terminal_line(line, painted, sys.stderr) + "\n")
 
-    def _request_line(self, entry: LoggedCall) -> str:
-        good = entry.status < 400 and not entry.code
+    def _request(self, entry: LoggedCall, wall: int) -> None:
+        if self._json:
+            self._write(_request_row(entry, wall))
+            return
+        good = entry.verdict.name == DONE.name
         status = str(entry.code) if entry.plane == "grpc" else str(entry.status)
         line = (
-            f"{_time(entry.at)} {entry.plane:<9} {entry.address}  {self._painted(status, good)}"
+            f"{_time(entry.at)} {entry.plane:<9} {entry.address}  {status}"
             f"  {entry.operation or 'unknown'}  {entry.caller or 'anyone'}"
         )
-        why = entry.why
-        if why is not None:
-            rule = f"{why.rule}: " if why.rule else ""
-            line += f"  {rule}{why.message}"
+        line += "" if good else f"  {entry.verdict.sentence}"
         if entry.over:
             line += f"  (over the published limit {', '.join(entry.over)}, which is off)"
-        return line + (f"  (fault {entry.fault})" if entry.fault else "")
+        line += f"  (fault {entry.fault})" if entry.fault else ""
+        self._write(line, _painted(f"  {status}  ", good))
 
-    def _step(self, simulation: Simulation, result: StepResult) -> str | dict[str, Any]:
+    def _step(self, simulation: Simulation, result: StepResult) -> None:
         row = step_row(simulation.script.steps[result.step - 1], result.step, result)
         if self._json:
-            return {"kind": "step", **{"step" if key == "kind" else key: row[key] for key in row}}
-        if result.failures:
-            text = self._painted(verdict(row), good=False)
-        else:
+            renamed = {"step" if key == "kind" else key: row[key] for key in row}
+            self._write(stamped("step", _level(not result.failures), renamed))
+            return
+        word = text = verdict(row)
+        if not result.failures:
             name = f" {row['name']!r}" if row["name"] else ""
-            text = f"step {row['n']}{name} {self._painted('passed', good=True)}"
-        return f"{_time(result.at)} scenario  {text}"
-
-    def _painted(self, text: str, good: bool) -> str:
-        if not self._colour:
-            return text
-        return f"{_GREEN if good else _YELLOW if text.startswith('4') else _RED}{text}{_PLAIN}"
+            word, text = " passed", f"step {row['n']}{name} passed"
+        painted = _painted(word, good=not result.failures)
+        self._write(f"{_time(result.at)} scenario  {text}", painted)
 
 
-def _request(entry: LoggedCall) -> dict[str, Any]:
-    row = {"kind": "request", **entry.row()}
-    why = entry.why
-    return row if why is None else row | {"rule": why.rule, "says": why.message}
+def _painted(text: str, good: bool) -> tuple[str, str]:
+    """Return a part of a line with its colour."""
+    return text, "green" if good else "yellow" if text.strip().startswith("4") else "red"
+
+
+def _level(good: bool) -> str:
+    return "info" if good else "warning"
+
+
+def _request_row(entry: LoggedCall, wall: int) -> dict[str, Any]:
+    row = stamped("request", _level(entry.verdict.name == DONE.name), entry.row())
+    if wall:
+        row["duration_ms"] = (time.time_ns() - wall) / 1_000_000
+    verdict = entry.verdict
+    if verdict.name == DONE.name:
+        return row
+    return row | {"rule": verdict.rule, "says": verdict.text, "orders": list(verdict.orders)}
 
 
 def _time(at: Instant) -> str:

@@ -7,11 +7,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import cache
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
-from sim.read.history.work import Work
+from sim.kernel.work import Work
 from sim.server.logs import log_failure
 
 P = ParamSpec("P")
@@ -22,28 +26,55 @@ _SLICE_S = 0.004
 # One thread does all of the work outside the loop: several computing threads would keep the
 # interpreter from the loop for several switch intervals (measured with six: half a second for
 # everybody else).
-_THREAD = ThreadPoolExecutor(max_workers=1, thread_name_prefix="helper")
+# It ends with the process, whatever it is doing: nothing may hold a process that is to stop.
+_work: SimpleQueue[Callable[[], None]] = SimpleQueue()
+
+
+@cache
+def _helper_thread() -> Thread:
+    def work() -> None:
+        while True:
+            _work.get()()
+
+    thread = Thread(target=work, name="helper", daemon=True)
+    thread.start()
+    return thread
 
 
 async def in_helper_thread(function: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
     """The result of a function that is computed while the loop continues. It takes long and does
     not use a simulation.
     """
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_THREAD, lambda: function(*args, **more))
+    loop, result = asyncio.get_running_loop(), Future[T]()
+
+    def call() -> None:
+        if result.set_running_or_notify_cancel():
+            try:
+                result.set_result(function(*args, **more))
+            except BaseException as error:
+                result.set_exception(error)
+
+    _helper_thread()
+    _work.put(call)
+    return await asyncio.wrap_future(result, loop=loop)
+
+
+# Work of one loop goes slice by slice, so that much of it does not keep the others waiting longer.
+_slices: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
 async def in_slices(work: Work[T]) -> T:
     """The result of long work in the loop, which yields to other tasks. If the caller is cancelled,
     the work ends between two of its steps.
     """
+    turns = _slices.setdefault(asyncio.get_running_loop(), asyncio.Lock())
     try:
-        until = time.perf_counter() + _SLICE_S
         while True:
-            next(work)
-            if time.perf_counter() > until:
-                await asyncio.sleep(0)
+            async with turns:
                 until = time.perf_counter() + _SLICE_S
+                while time.perf_counter() <= until:
+                    next(work)
+                await asyncio.sleep(0)
     except StopIteration as end:
         answer: T = end.value
         return answer

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sim.core.model.refusals import Conflict
-from sim.read.history.work import Work
+from sim.kernel.work import Work
 from sim.server.event_loop import in_slices
 
 if TYPE_CHECKING:

@@ -9,9 +9,11 @@ order, and lets the clock driver or a command move time from due instant to due 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +31,7 @@ from sim.server.history_access import HistoryAccess, OpenedRun
 from sim.server.open_streams import TOO_SLOW, OpenStreams
 from sim.server.stream_buffer import StreamBuffer
 from sim.server.telemetry.meter import Meter, measure
+from sim.server.turns import Turns
 from sim.server.webhooks import ReceiverResponse, WebhookSender
 from sim.world.format.clock_mode import MANUAL, ClockMode
 
@@ -41,8 +44,9 @@ log = logging.getLogger("sim.server")
 # Longest real time that one step waits for webhook receivers. An attempt itself gives up after 5 s;
 # its retry is due later in virtual time.
 _SETTLE_S = 10.0
-# During a long advance the sockets get a turn at least this often.
-_STEPS_PER_TURN = 64
+_STANDS_STILL = "stands still; Retry-After is virtual time: POST /_sim/v1/clock/advance moves it"
+# During a long advance the sockets get a turn at least this often, in seconds.
+_TURN_S = 0.004
 
 STOPPING = Close(0, Code.UNAVAILABLE, "the simulator is stopping", 1001)
 STARTED_OVER = Close(0, Code.UNAVAILABLE, "the simulation was moved to another moment", 1012)
@@ -80,6 +84,7 @@ class Host:
         self.streams = OpenStreams(self)
         self.tasks = Tasks()
         self.watchers = Watchers()
+        self.turns = Turns()
         # Number of moves to other moments, and the latest one
         self.jumps, self.last_jump = 0, dict[str, Any]()
         self._moving = asyncio.Lock()
@@ -135,7 +140,7 @@ class Host:
         )
         if self._meters:
             measure(self._meters, self.simulation, outcome, headers, wall)
-        return self._reply_of(outcome)
+        return self._reply_of(outcome, wall)
 
     def rpc(self, method: str, metadata: Mapping[str, str], message: bytes, peer: str) -> Reply:
         """Handle one unary gRPC request."""
@@ -144,7 +149,7 @@ class Host:
         outcome = self.simulation.rpc(method, metadata, message, peer=peer, wall=wall)
         if self._meters:
             measure(self._meters, self.simulation, outcome, metadata, wall)
-        return self._reply_of(outcome)
+        return self._reply_of(outcome, wall)
 
     def open(
         self,
@@ -166,9 +171,9 @@ class Host:
         if self._meters:
             measure(self._meters, self.simulation, outcome, metadata, wall)
         if outcome.reply is not None:
-            return self._reply_of(outcome)
+            return self._reply_of(outcome, wall)
         buffer = self.streams.begin(outcome.stream)
-        self._finish(outcome)
+        self._finish(outcome, wall)
         return buffer
 
     def frame(self, stream: StreamBuffer, message: bytes) -> None:
@@ -208,14 +213,14 @@ class Host:
         elif self.driver.fast:
             self.driver.called()
 
-    def _reply_of(self, outcome: Outcome) -> Reply:
+    def _reply_of(self, outcome: Outcome, wall: int) -> Reply:
         reply = outcome.reply
         if reply is None:
             raise AssertionError("a call without a reply")
         if reply.pending_on:
             # Before the effects, because they may contain the answer.
             self.replies.expect(reply.pending_on)
-        self._finish(outcome)
+        self._finish(outcome, wall)
         return reply
 
     def _webhook_answered(self, attempt: Post, answer: ReceiverResponse) -> None:
@@ -229,20 +234,23 @@ class Host:
 
     # ---- effects
 
-    def _finish(self, outcome: Outcome) -> None:
-        """Apply what follows from an input, and rearm a paced clock for new timers."""
-        self._follow(outcome)
+    def _finish(self, outcome: Outcome, wall: int = 0) -> None:
+        """Apply what follows from an input, and rearm a paced clock for new timers.
+
+        `wall` is the wall clock, in nanoseconds, when a call arrived.
+        """
+        self._follow(outcome, wall)
         if self.driver.paced:
             self.driver.rearm()
 
-    def _follow(self, outcome: Outcome) -> None:
+    def _follow(self, outcome: Outcome, wall: int = 0) -> None:
         """Apply the effects of an input, and tell those who want to know about it."""
         if outcome.warning:
             log.warning("%s", outcome.warning)
         if outcome.effects:
             self.apply(outcome.effects)
         if self._observer is not None:
-            self._observer.after_input(self.simulation, outcome)
+            self._observer.after_input(self.simulation, outcome, wall)
         self.watchers.wake()
 
     def apply(self, effects: list[Effect]) -> None:
@@ -264,6 +272,11 @@ class Host:
     def on_manual_clock(self) -> bool:
         """Whether only commands move the clock."""
         return self.driver.mode.mode == "manual"
+
+    def clock_hint(self, reply: Reply) -> str:
+        """Why the pause that a reply asks for does not end by itself; "" if it does."""
+        asks = any(name == "Retry-After" for name, _ in reply.headers)
+        return _STANDS_STILL if asks and self.on_manual_clock else ""
 
     @property
     def elides_latency(self) -> bool:
@@ -292,25 +305,38 @@ class Host:
         """Move time to an instant, from due instant to due instant, each settled before the next,
         or to the first after which `until` holds. Returns everything that fired, in order.
         """
-        if not is_supported_instant(to):
-            raise InvalidRequest(OUT_OF_RANGE)
+        async with self.clock_turn():
+            return await self.move(to, until)
+
+    @asynccontextmanager
+    async def clock_turn(self) -> AsyncIterator[None]:
+        """Wait until nobody else moves the clock. What depends on the present instant, such as the
+        target of a move, is computed inside.
+        """
         async with self._moving:
             self.catch_up()
-            fired: list[Fired] = []
-            steps = 0
-            while not until() and (stop := self.next_stop()) is not None and stop <= to:
-                await self.streams.wait_for_readers()
-                outcome = self.step(max(stop, self.now))
-                fired += outcome.fired
-                steps += 1
-                await self.settled()
-                if outcome.effects or self.replies or steps % _STEPS_PER_TURN == 0:
-                    # Frames and released replies are sent before time moves further.
-                    await asyncio.sleep(0)
-            if not until() and (to != self.now or not steps):
-                fired += self.step(to).fired
-                await self.settled()
-            self.driver.rebase()
+            yield
+
+    async def move(self, to: Instant, until: Callable[[], bool] = lambda: False) -> list[Fired]:
+        """Like `advance`, for a caller whose turn it is."""
+        if not is_supported_instant(to):
+            raise InvalidRequest(OUT_OF_RANGE)
+        fired: list[Fired] = []
+        steps, turn_ends = 0, time.perf_counter() + _TURN_S
+        while not until() and (stop := self.next_stop()) is not None and stop <= to:
+            await self.streams.wait_for_readers()
+            outcome = self.step(max(stop, self.now))
+            fired += outcome.fired
+            steps += 1
+            await self.settled()
+            if outcome.effects or self.replies or time.perf_counter() > turn_ends:
+                # Frames and released replies are sent before time moves further.
+                await asyncio.sleep(0)
+                turn_ends = time.perf_counter() + _TURN_S
+        if not until() and (to != self.now or not steps):
+            fired += self.step(to).fired
+            await self.settled()
+        self.driver.rebase()
         return fired
 
     async def settled(self) -> None:
@@ -355,6 +381,7 @@ class Host:
 
     def _start_over(self, effects: list[Effect]) -> None:
         """End everything that belongs to the moment that was left."""
+        gc.unfreeze()
         self.webhooks.abandon()
         self.apply(effects)
         self.streams.end_all(STARTED_OVER)
@@ -386,6 +413,7 @@ class Host:
 
     async def stop(self) -> None:
         """End streams, release held replies, send no more webhooks."""
+        gc.unfreeze()
         self.driver.stop()
         self.history_access.stop()
         self.streams.end_all(STOPPING)

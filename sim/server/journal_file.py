@@ -12,9 +12,11 @@ import os
 import stat
 import tempfile
 from contextlib import suppress
+from errno import EIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from sim.read.earlier_files import set_aside
 from sim.server.platforms import make_private
 
 _SPOOL_BUFFER = 1 << 16
@@ -26,8 +28,14 @@ class JournalFile(io.FileIO):
     """
 
     def write(self, data: Any, /) -> int:
-        """Write everything or nothing. Raises OSError, MemoryError."""
+        """Write everything or nothing. Raises OSError, MemoryError.
+
+        A file that another program has shortened or extended would no longer replay: EIO.
+        """
         start = self.tell()
+        status = os.fstat(self.fileno())
+        if status.st_size != start and stat.S_ISREG(status.st_mode):
+            raise OSError(EIO, "another program has changed the journal", str(self.name))
         left = memoryview(data)
         try:
             while left:
@@ -45,18 +53,31 @@ class JournalFile(io.FileIO):
 
 
 def open_journal(path: Path) -> JournalFile:
-    """A new journal, which replaces an existing file. Raises BlockingIOError if another
-    process writes it.
+    """A new journal. An existing file moves aside.
+
+    Raises BlockingIOError if another process writes it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_file():
+        with _opened(path):  # nobody writes it
+            set_aside(path)
+    file = _opened(path)
+    try:
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.truncate(0)
+            make_private(file.fileno())
+        return file
+    except BaseException:
+        file.close()
+        raise
+
+
+def _opened(path: Path) -> JournalFile:
     file = JournalFile(
         path, "r+", opener=lambda name, flags: os.open(name, flags | os.O_CREAT, 0o600)
     )
     try:
         _lock(file, path)
-        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            file.truncate(0)
-            make_private(file.fileno())
         return file
     except BaseException:
         file.close()

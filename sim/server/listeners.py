@@ -7,6 +7,7 @@ resolve localhost to ::1 first. Any other address is bound alone.
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import re
 import socket
@@ -53,6 +54,10 @@ class BoundSockets(NamedTuple):
     def port(self, surface: str) -> int:
         """The port of a surface."""
         return int(self.sockets[surface][0].getsockname()[1])
+
+    def has_port(self, port: int | None) -> bool:
+        """Whether one of the sockets has a port."""
+        return any(self.port(surface) == port for surface in self.sockets)
 
     def close(self) -> None:
         """Close the sockets."""
@@ -142,10 +147,10 @@ def port_taken(
     """The error for a port that could not be bound."""
     why = getattr(error, "strerror", None) or "the port is in use"
     where = f"[{host}]" if ":" in host else host
-    return CouldNotListen(
-        f"cannot listen on {where}:{port} ({surface}): {why}; try --port-base 0 for"
-        " free ports, or another --port-base"
-    )
+    hint = "try --port-base 0 for free ports, or another --port-base"
+    if getattr(error, "errno", None) == errno.EADDRNOTAVAIL:
+        hint = "choose an address of this machine with --host"
+    return CouldNotListen(f"cannot listen on {where}:{port} ({surface}): {why}; {hint}")
 
 
 def is_loopback(host: str) -> bool:

@@ -7,9 +7,12 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from datetime import UTC, datetime
 from errno import EMFILE, ENFILE
+from typing import Any
 
 from sim.kernel.journal import RunEnded
+from sim.read.layout import visible
 
 NO_MEMORY = "this process has no memory left for the request"
 _NO_DESCRIPTORS = "this process has no file descriptors left for the request"
@@ -17,25 +20,32 @@ _NO_DESCRIPTORS = "this process has no file descriptors left for the request"
 _log = logging.getLogger("sim.server")
 
 
+def stamped(kind: str, level: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a JSON line: its kind and level, and wall time in UTC."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")
+    return {"kind": kind, "level": level, "time": f"{now}Z", **fields}
+
+
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        fields = {
-            "kind": "log",
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
+        fields = {"logger": record.name, "message": record.getMessage()}
         if record.exc_info:
             fields["exception"] = self.formatException(record.exc_info)
-        return json.dumps(fields)
+        return json.dumps(stamped("log", record.levelname.lower(), fields))
+
+
+class _Text(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        lines = [f"{record.levelname} {record.name}: {record.getMessage()}"]
+        if record.exc_info:
+            lines += self.formatException(record.exc_info).split("\n")
+        return "\n".join(map(visible, lines))
 
 
 def set_up_logging(form: str) -> None:
     """Log warnings and errors to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        _Json() if form == "json" else logging.Formatter("%(levelname)s %(name)s: %(message)s")
-    )
+    handler.setFormatter(_Json() if form == "json" else _Text())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 

@@ -6,19 +6,21 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from sim.api.pipeline.settings import Settings
+from sim.read.layout import put
 from sim.server.console import Console
 from sim.server.history_access import OpenedRun
 from sim.server.host import Host
 from sim.server.instances import MAIN, Instances
 from sim.server.listeners import BoundSockets, addresses_of, bind
 from sim.server.platforms import new_event_loop
-from sim.server.ready_file import clear_ready_file, write_ready_file
+from sim.server.ready_file import claimed_ready_file, write_ready_file
 from sim.server.room_files import open_in_browser
 from sim.server.shutdown import Shutdown
 from sim.world.format.clock_mode import MANUAL
@@ -46,15 +48,11 @@ def open_run(recorded: RecordedRun, options: OpenOptions) -> int:
     the replay, and the errors of `RecordedRun.begin`.
     """
     bound = bind("127.0.0.1", options.port_base, SURFACES)
-    try:
-        if options.ready_file is not None:
-            clear_ready_file(options.ready_file)
+    with closing(bound), claimed_ready_file(options.ready_file, bound):
         docs = addresses_of(bound).docs
         simulation = recorded.begin(replace(Settings(), docs_url=docs))
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             return runner.run(_show(recorded, options, bound, simulation))
-    finally:
-        bound.close()
 
 
 async def _show(
@@ -86,7 +84,7 @@ async def _show(
             console.say(f"replayed {recorded.total} inputs, every line as recorded")
         except Divergence as difference:
             code = DIVERGED
-            print(*difference.lines(), sep="\n", file=sys.stderr, flush=True)
+            put(*difference.lines(), file=sys.stderr, flush=True)
     code = await shutdown.code or code
     replaying.cancel()
     telling.cancel()

@@ -7,6 +7,8 @@ from __future__ import annotations
 import errno
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_instant
 from sim.read.commands import curl_command
 from sim.run.simulation import Simulation
-from sim.server.listeners import LOOPBACK, LOOPBACK_6, SURFACES, Addresses
+from sim.server.listeners import LOOPBACK, LOOPBACK_6, SURFACES, Addresses, BoundSockets
 from sim.server.room_files import room_url
 
 _ANSWER_S = 1.0  # a server that does not accept within this time has ended
@@ -121,15 +123,28 @@ def write_ready_file(path: Path, facts: dict[str, Any]) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
-def clear_ready_file(path: Path) -> None:
-    """Create its folder and remove the file of an earlier server, so that nobody mistakes it for
-    this one. Raises OSError if the file cannot be written, or if the earlier server still answers.
+@contextmanager
+def claimed_ready_file(path: Path | None, bound: BoundSockets | None = None) -> Iterator[None]:
+    """While a server runs, its ready file belongs to it: the file of an earlier one is removed at
+    the begin, so that nobody mistakes it for this one, and its own at the end.
+
+    Raises OSError if the file cannot be written, or if the earlier server still answers. What
+    answers at the ports of `bound` is not that server: they are this one's already.
     """
-    if (address := _answering(path)) is not None:
+    if path is None:
+        yield
+        return
+    address = _answering(path)
+    if address is not None and (bound is None or not bound.has_port(urlsplit(address).port)):
         text = f"the server that wrote it still answers at {address}: stop it, or name another file"
         raise OSError(errno.EADDRINUSE, text, str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
 
 
 def _answering(path: Path) -> str | None:

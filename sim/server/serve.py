@@ -5,9 +5,11 @@ for the end.
 from __future__ import annotations
 
 import asyncio
+import gc
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +19,7 @@ import aiohttp
 from sim.api.pipeline.settings import Settings
 from sim.kernel.journal import JournalLost
 from sim.read.commands import sim_command
+from sim.read.layout import put
 from sim.run.simulation import Simulation
 from sim.server.console import Console
 from sim.server.host import Host
@@ -24,7 +27,7 @@ from sim.server.http.fast_path import AVAILABLE as FAST_PATH_AVAILABLE
 from sim.server.instances import MAIN, Instances, settings_at
 from sim.server.listeners import BoundSockets, addresses_of, bind, is_loopback
 from sim.server.platforms import new_event_loop
-from sim.server.ready_file import clear_ready_file, greeting, write_ready_file
+from sim.server.ready_file import claimed_ready_file, greeting, write_ready_file
 from sim.server.room_files import open_in_browser, room_url
 from sim.server.shutdown import Shutdown
 from sim.server.tls import Identity, make_identity
@@ -60,9 +63,7 @@ def serve(options: ServeOptions, build: Callable[[Settings], Simulation]) -> int
     interrupted. Returns the exit code. Raises CouldNotListen before anything is built.
     """
     bound = bind(options.settings.host, options.port_base)
-    try:
-        if options.ready_file is not None:
-            clear_ready_file(options.ready_file)
+    with closing(bound), claimed_ready_file(options.ready_file, bound):
         public = options.settings.public_host
         identity = None
         if options.tls is not None:
@@ -71,8 +72,6 @@ def serve(options: ServeOptions, build: Callable[[Settings], Simulation]) -> int
         simulation = build(settings_at(options.settings, addresses))
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             return runner.run(_serve(options, bound, simulation, identity))
-    finally:
-        bound.close()
 
 
 async def _serve(
@@ -96,6 +95,7 @@ async def _serve(
         tls_ca=identity.ca_file if identity else None,
     )
     await instances.start_main(host, bound)
+    gc.callbacks.append(_freeze_survivors)
     shutdown.on_signals(console)  # a program that reads that it is ready may end it
     _announce(options, console, _write_ready_file(options, instances, token), token)
     if options.watch is not None:
@@ -108,7 +108,10 @@ async def _serve(
 
         say = partial(console.say, error=True)
         host.tasks.spawn(watch(host, options.watch(host.settings), say, reloaded))
-    code = await shutdown.code
+    try:
+        code = await shutdown.code
+    finally:
+        gc.callbacks.remove(_freeze_survivors)  # a program that runs the command may go on
     await instances.stop()
     if telemetry is not None:
         telemetry.close()
@@ -121,6 +124,14 @@ async def _serve(
     if instances.journal is not None:
         console.say(f"replay: {sim_command('replay', instances.journal)}")
     return code
+
+
+def _freeze_survivors(phase: str, info: dict[str, int]) -> None:
+    """Exclude what a full collection has left from later ones, which would take longer and longer
+    as the run grows. The host lifts that where many objects become garbage.
+    """
+    if phase == "stop" and info["generation"] == 2:
+        gc.freeze()
 
 
 def _write_ready_file(
@@ -142,7 +153,7 @@ def _announce(
     room = room_url(facts["control"], control_token)
     console.ready(facts, greeting(facts, took_ms, room))
     if control_token and options.log_format == "text":
-        print(f"control plane token: {control_token}", flush=True)
+        put(f"control plane token: {control_token}", flush=True)
     elif control_token and options.ready_file is None:
         console.say(
             "the control plane requires a token, which is not printed: set one with"

@@ -43,8 +43,8 @@ class Shutdown:
         self._end(
             INTERNAL_ERROR,
             f"{where}internal error: {error}: this exchange stops. The input that failed has no"
-            " effect; the journal contains every input before it. This is a bug of the"
-            " sandbox: please report it with the journal",
+            " effect; it is the last line of the journal, which contains every input. This is a bug"
+            " of the sandbox: please report it with the journal",
         )
 
     def _interrupt(self, console: Console) -> None:

@@ -9,30 +9,28 @@ signatures are made when an attempt is sent, outside the digest.
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import time
 from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
+from urllib.parse import quote
 
-from aiohttp import (
-    ClientError,
-    ClientSession,
-    ClientTimeout,
-    DummyCookieJar,
-    InvalidURL,
-    TCPConnector,
-)
+from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, InvalidURL
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
+from yarl import URL
 
 from sim.api.pipeline.inputs import Post
 from sim.api.pipeline.settings import Settings
 from sim.core.webhooks.payloads import signed_headers, stamp, url_problem
 from sim.kernel.instants import NS_PER_S, Instant, Span, seconds
+from sim.server.http.final_answers import FinalAnswers
 from sim.server.logs import log_failure
 
 # Real time; an attempt takes no virtual time.
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 _TIMEOUT_MAX_S = 5.0
 
 
@@ -126,7 +124,7 @@ class WebhookSender:
         limit = ClientTimeout(total=wait_s)
         try:
             async with self._client().post(
-                attempt.url,
+                _as_registered(attempt.url),
                 data=attempt.body,
                 headers=self._headers(attempt),
                 allow_redirects=False,
@@ -150,7 +148,7 @@ class WebhookSender:
             # A new connection per attempt: otherwise a receiver that drops idle connections would
             # look like a failed delivery.
             self._session = ClientSession(
-                connector=TCPConnector(limit=0, force_close=True, resolver=LoopbackByName()),
+                connector=FinalAnswers(limit=0, force_close=True, resolver=LoopbackByName()),
                 cookie_jar=DummyCookieJar(),
                 trust_env=False,
             )
@@ -161,6 +159,19 @@ class WebhookSender:
         key = self._secret_for(attempt.secret) if attempt.secret else None
         common = {"Content-Type": "application/json", "User-Agent": "sandbox-exchange"}
         return common | signed_headers(key, attempt.event_id, stamped, attempt.body)
+
+
+def _as_registered(url: str) -> URL:
+    """Return an address whose path and query are sent as they were registered.
+
+    Everything behind the host stands as its path, because a URL decodes `%2F`, folds `/../` and
+    drops an empty query. Letters beyond ASCII are percent-encoded.
+    """
+    scheme, _, rest = url.partition("://")
+    authority = re.split(r"[/?]", rest, maxsplit=1)[0]
+    target = quote(rest[len(authority) :], safe=_PRINTABLE)
+    path = target if target.startswith("/") else f"/{target}"
+    return URL.build(scheme=scheme.lower(), authority=authority, path=path, encoded=True)
 
 
 def _retry_after(text: str) -> Span | None:

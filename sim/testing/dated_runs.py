@@ -21,7 +21,7 @@ from sim.kernel.instants import DAY, Instant, eastern, eastern_date, format_inst
 from sim.read import dates
 from sim.read.errors import UsageError
 from sim.read.junit import Case, Suite, junit
-from sim.read.layout import counted, wrapped
+from sim.read.layout import counted, put, wrapped
 from sim.read.progress import Progress
 from sim.run.loader.load import load_scenario
 from sim.testing.client_command import Cases, one_line, run_client
@@ -182,36 +182,36 @@ def write(calendar: Calendar, folder: Path, out: TextIO) -> None:
     """Print the calendar: each date that breaks tests, with its tests, messages and changes."""
     for day in dict.fromkeys(broken.first for broken in calendar.broken):
         here = [broken for broken in calendar.broken if broken.first == day]
-        print(f"{day} breaks {counted(len(here), 'test')}:", file=out)
+        put(f"{day} breaks {counted(len(here), 'test')}:", file=out)
         for broken in here:
             _write_test(broken.test, broken.message, out)
-        print("  what changed on it:", file=out)
+        put("  what changed on it:", file=out)
         for change in here[0].changes:
-            print(*wrapped(change, "      ", first="    "), sep="\n", file=out)
+            put(*wrapped(change, "      ", first="    "), file=out)
     if calendar.failing:
-        print("fail even before the first date:", file=out)
+        put("fail even before the first date:", file=out)
         for test in calendar.failing:
             _write_test(test, calendar.failing_says[test], out)
     tests = {name for run in calendar.runs.values() for name in run}
     tried = f"{len(calendar.runs)} of {counted(calendar.dates, 'date')} tried"
     kept = len(tests) - len(calendar.broken) - len(calendar.failing)
-    print(f"{tried}, {counted(len(tests), 'test')}: {kept} pass at each of them", file=out)
-    print(f"output and journal of each run: {folder / 'DATE'}", file=out)
+    put(f"{tried}, {counted(len(tests), 'test')}: {kept} pass at each of them", file=out)
+    put(f"output and journal of each run: {folder / 'DATE'}", file=out)
     if calendar.unmet:
         when = (
             "any date" if len(calendar.unmet) == len(calendar.runs) else ", ".join(calendar.unmet)
         )
-        print(*wrapped(_UNMET.format(when=when), "  ", first=""), sep="\n", file=out)
+        put(*wrapped(_UNMET.format(when=when), "  ", first=""), file=out)
     if calendar.broken:
         first = calendar.broken[0].first
         start = next(date.start for date in every_date() if date.day == first)
-        print(f"an exchange of that date: sim serve --start {format_instant(start)}", file=out)
+        put(f"an exchange of that date: sim serve --start {format_instant(start)}", file=out)
 
 
 def _write_test(test: str, message: str, out: TextIO) -> None:
-    print(*wrapped(test, "      ", first="  "), sep="\n", file=out)
+    put(*wrapped(test, "      ", first="  "), file=out)
     if message:
-        print(*wrapped(message, "      ", first="      "), sep="\n", file=out)
+        put(*wrapped(message, "      ", first="      "), file=out)
 
 
 def junit_of(calendar: Calendar) -> bytes:

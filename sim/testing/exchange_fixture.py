@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 
 from sim.kernel.instants import Instant, format_instant, parse_span
 from sim.read.commands import sim_command
+from sim.read.layout import visible
 from sim.testing.clock import Clock, Moment, instant_of, open_grpc_channels
 from sim.testing.control import Control, Fault
 from sim.testing.control import ControlError as ControlError
@@ -25,6 +26,7 @@ __tracebackhide__ = True  # pytest shows the line of the caller
 
 if TYPE_CHECKING:
     from sim.evidence.witness import Witness
+    from sim.oracle.verdict import AuditVerdict
     from sim.read.conformance import ConformanceReport
     from sim.run.simulation import Simulation
     from sim.server.background import BackgroundInstance, BackgroundService
@@ -251,6 +253,16 @@ class ServedExchange:
 
         return self._read(witness_run)
 
+    def audit(self) -> AuditVerdict:
+        """Hold everything so far against the law, as `sim audit` does.
+
+        The result has `.disagreements`, each with a sentence, its input and its rule, and
+        `.undecided`, the inputs that the law could not decide, by kind. Nothing is raised.
+        """
+        from sim.evidence.audit import audit_run
+
+        return self._read(audit_run)
+
     def reset(self, seed: int | None = None) -> None:
         """Go back to the scenario's start. Earlier tokens are refused, and streams end."""
         self.running.run(self.running.host.reset(seed))
@@ -338,27 +350,31 @@ class ServedExchange:
         """The last calls that the exchange received; scenario, seed, instant and journal of the
         run; and the command that replays it.
         """
-        name, now = self.running.simulation.scenario.name, format_instant(self._instant())
-        return (
-            f"{self._last_calls()}\n"
-            f"scenario {name}, seed {self.seed}, now {now}\n"
-            f"journal {self.journal}\n"
-            f"{sim_command('replay', self.journal)}"
-        )
+        from sim.read.explain.faults import idle_faults
 
-    def _last_calls(self) -> str:
+        name, now = self.running.simulation.scenario.name, format_instant(self._instant())
+        lines = (
+            *self._last_calls(),
+            *self._read(idle_faults),
+            f"scenario {name}, seed {self.seed}, now {now}",
+            f"journal {self.journal}",
+            sim_command("replay", self.journal),
+        )
+        return "\n".join(map(visible, lines))
+
+    def _last_calls(self) -> list[str]:
         logged_calls = self._read(lambda simulation: simulation.log.since(0))
         lines = [f"calls that the exchange saw: {len(logged_calls) or 'none'}"]
         if len(logged_calls) > _CALLS_SHOWN:
             lines[0] += f", the last {_CALLS_SHOWN} of them"
         for call in logged_calls[-_CALLS_SHOWN:]:
             status = call.code if call.plane == "grpc" else call.status
-            why = f"  {call.why.message}" if call.why is not None else ""
+            why = f"  {sentence}" if (sentence := call.verdict.sentence) else ""
             at = format_instant(call.at)
             # The name is part of its address
             name = f"  {call.operation}" if call.plane != "grpc" else ""
             lines.append(f"  {at}  {call.plane:<8}  {call.address}  {status}{name}{why}")
-        return "\n".join(lines)
+        return lines
 
 
 def _on(branch: str) -> str:

@@ -1,5 +1,5 @@
 """State machines to subclass: your client and the exchange, under everything that other traders and
-time may do. The invariants are checked after every step.
+time may do. After every step the invariants are checked, and the law judges what the step did.
 
 ```python
 class MyClientMachine(ExchangeMachine):
@@ -45,6 +45,7 @@ from msgspec import json
 
 from sim.core.invariants import Violation, violations
 from sim.core.model.refusals import Refusal
+from sim.evidence.audit import Audit
 from sim.read.commands import sim_command
 from sim.read.export.journal_to_scenario import scenario_document
 from sim.read.export.yaml_writer import as_yaml
@@ -129,6 +130,7 @@ class ExchangeMachine(RuleBasedStateMachine):
         self._journal = BytesIO()
         self.simulation = Simulation(self._scenario(), seed=self.seed, journal=self._journal)
         self.world = connect(self.simulation)
+        self._audit = Audit(self.simulation)
 
     @classmethod
     def _scenario(cls) -> Scenario:
@@ -184,6 +186,12 @@ class ExchangeMachine(RuleBasedStateMachine):
         """Money, positions, orders and books (`sim.core.invariants`)."""
         broken = self._violations()
         assert not broken, "; ".join(map(str, broken))
+
+    @invariant()
+    def the_law_agrees(self) -> None:
+        """Every decision so far was the one that the rules demand (`sim.oracle`)."""
+        disagreements = self._audit.take()
+        assert not disagreements, "; ".join(map(str, disagreements))
 
     # ---- plumbing
 
@@ -257,7 +265,9 @@ class ServedExchangeMachine(ExchangeMachine):
     `teardown`, and call the inherited `teardown` too.
     """
 
-    _served: ClassVar[ServedExchange | None] = None  # of each class that has tests
+    # of each class that has tests
+    _served: ClassVar[ServedExchange | None] = None
+    _served_audit: ClassVar[Audit]
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -269,9 +279,13 @@ class ServedExchangeMachine(ExchangeMachine):
         cls = type(self)
         if cls._served is None:
             journal = self._file("-served.ndjson")
+            journal.unlink(missing_ok=True)
             cls._served = ServedExchange(self._scenario(), seed=self.seed, journal=journal)
-        self.exchange = cls._served
+            running = cls._served.running
+            cls._served_audit = running.call(lambda: Audit(running.simulation))
+        self.exchange, self._audit = cls._served, cls._served_audit
         self.exchange.reset()
+        self._audit.take()
         self.simulation = self.exchange.running.simulation
 
     @rule(span=clock_jumps())

@@ -1,5 +1,5 @@
-"""The pytest plugin (entry point `pytest11`): the fixture `exchange`, the marker `scenario`, the
-options, and the report of a failing test.
+"""The pytest plugin (entry point `pytest11`): the fixture `exchange`, also for a module or a
+session, the marker `scenario`, the options, and the report of a failing test.
 
 ```python
 @pytest.mark.scenario("outage.yaml", seed=7)  # beside the test file, or a bundled name
@@ -113,6 +113,27 @@ def _fault_of(text: str) -> dict[str, Any]:
 @pytest.fixture
 def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedExchange]:
     """A sandbox exchange for this test alone, on free loopback ports, with a manual clock."""
+    yield from _serve(request, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def module_exchange(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServedExchange]:
+    """One sandbox exchange for the tests of a module; `pytestmark` may have the marker."""
+    yield from _serve(request, tmp_path_factory.mktemp("module_exchange"))
+
+
+@pytest.fixture(scope="session")
+def session_exchange(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServedExchange]:
+    """One sandbox exchange for all tests of a session."""
+    yield from _serve(request, tmp_path_factory.mktemp("session_exchange"))
+
+
+def _serve(request: pytest.FixtureRequest, folder: Path) -> Iterator[ServedExchange]:
+    """Serve the scenario that the marker names, for as long as the fixture lives."""
     from msgspec.structs import replace
 
     from sim.run.loader.load import load_scenario
@@ -137,10 +158,12 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     except ValueError as error:
         pytest.fail(str(error), pytrace=False)
     warn_of_patched_time()
-    journal = tmp_path / "journal.ndjson"
-    if folder := request.config.getoption("exchange_keep"):
-        journal = Path(folder).absolute() / f"{_file_name(request.node.nodeid)}.ndjson"
+    journal = folder / "journal.ndjson"
+    if keep := request.config.getoption("exchange_keep"):
+        name = _file_name(request.node.nodeid) or "session"
+        journal = Path(keep).absolute() / f"{name}.ndjson"
         journal.parent.mkdir(parents=True, exist_ok=True)
+        journal.unlink(missing_ok=True)  # of the last time that this test ran
     report = request.config.pluginmanager.get_plugin(COVERAGE)
     recorder = report.recorder if report is not None else None
     served = ServedExchange(scenario, seed=marked.seed, journal=journal, observer=recorder)
@@ -166,7 +189,7 @@ def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterato
     """
     for text in request.config.getoption("exchange_fault"):
         served.control("POST", "/faults", _fault_of(text))
-    if not request.config.getoption("explore"):
+    if not request.config.getoption("explore") or request.scope != "function":
         yield
         return
     from sim.core.invariants import violations
@@ -192,7 +215,14 @@ class _Marked(NamedTuple):
     steps: str = "check"
 
 
-def _scenario_of(item: pytest.Item) -> _Marked:
+def _served_for(item: pytest.Item) -> ServedExchange | None:
+    """The exchange that a test uses: its own, or that of its module or session."""
+    shared = {"module_exchange", "session_exchange"} & {*getattr(item, "fixturenames", ())}
+    nodes = reversed(item.listchain()) if shared else (item,)
+    return next((node.stash[_SERVED] for node in nodes if _SERVED in node.stash), None)
+
+
+def _scenario_of(item: pytest.Item | pytest.Collector) -> _Marked:
     """What the marker says; the bundled quickstart without one.
 
     A marker without a reading leaves it to SIM_READING, and that to the scenario.
@@ -243,7 +273,7 @@ def _reading_of(text: object, setting: str) -> str:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Fail a test that passed although a step of its scenario failed or was refused."""
     result = yield
-    served = item.stash.get(_SERVED, None)
+    served = _served_for(item)
     if served is not None and _scenario_of(item).steps == "check":
         from sim.run.actors.script.view import verdict
 
@@ -261,7 +291,7 @@ def pytest_runtest_makereport(
     """Add to a test what names its run, and to that of a failed one what the exchange saw: once,
     whether the test failed, or another fixture of it before or after.
     """
-    served = item.stash.get(_SERVED, None)
+    served = _served_for(item)
     properties = {name for name, _ in item.user_properties}
     if served is not None and "exchange.seed" not in properties and _names_run(call):
         item.user_properties.append(("exchange.seed", served.seed))

@@ -45,8 +45,8 @@ class Evening(Desk):
         self.settle(games.symbols_of(self.far[7])[0])
         self.advance_to(EVENING)
         self.rest(games.symbols_of(self.far[8])[0])
-        self.events = self.every("/v1/events", "events", orderDirection="asc")
-        self.markets = self.every("/v1/markets", "markets", orderDirection="asc")
+        self.events = self.rows("/v1/events", "events", orderDirection="asc")
+        self.markets = self.rows("/v1/markets", "markets", orderDirection="asc")
 
     def trade_in(self, symbol: str, cents: int, count: int) -> None:
         instrument = self.instrument(symbol)
@@ -58,14 +58,8 @@ class Evening(Desk):
             answer = self.retail_enter(self.instrument(symbol), intent, cents, 4)
             assert answer.status == 200, answer
 
-    def every(self, path: str, name: str, **query: Any) -> list[Row]:
-        rows: list[Row] = []
-        while page := self.read(path, limit=2000, offset=len(rows), **query)[name]:
-            rows += page
-        return rows
-
     def ids(self, path: str, name: str, **query: Any) -> list[str]:
-        return [row["slug"] for row in self.read(path, limit=2000, **query)[name]]
+        return [row["slug"] for row in self.rows(path, name, **query)]
 
 
 def some(rows: Iterable[Row], of: Callable[[Row], Any], most: int = 4) -> list[Any]:

@@ -299,7 +299,7 @@ def test_the_csv_has_a_header_and_the_same_rows() -> None:
         (LedgerEntryType(entry.entry_type).name, entry.before_balance, entry.after_balance)
         for entry in cash(exchange)
     ]
-    assert rows[0]["update_time"] == "2026-09-08T18:00:00Z"
+    assert rows[0]["update_time"] == "2026-09-08T18:00:00.000000000Z"
     chunks = exchange.acme.send(
         download_ledger, wire.DownloadPositionLedgerRequest(account=ANN_ACCOUNT)
     )

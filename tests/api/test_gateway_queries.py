@@ -85,7 +85,7 @@ def test_filters_of_events_that_take_several_values_or_each_other(evening: Eveni
 
 
 def test_filters_of_events_by_series(evening: Evening) -> None:
-    series = evening.every("/v1/series", "series")
+    series = evening.rows("/v1/series", "series")
     by_number = {int(entry["id"]): entry for entry in series}
     names = {row["seriesSlug"] for row in evening.events}
 
@@ -243,14 +243,17 @@ def test_a_search_has_pages_and_filters(evening: Evening) -> None:
     def hits(**query: Any) -> list[str]:
         return [row["slug"] for row in evening.read("/v1/search", **query)["events"]]
 
-    everything = hits(limit=1000)
+    def every(**query: Any) -> list[str]:
+        return [row["slug"] for row in evening.rows("/v1/search", "events", **query)]
+
+    everything = every()
     assert everything == slugs(evening.events)
     assert hits() == hits(page=0) == hits(page=1) == everything[:20]
     assert hits(page=2) == everything[20:40]
     assert hits(page=3, limit=7) == everything[14:21]
     by_slug = {row["slug"]: row for row in evening.events}
     for query in ("celtics", "bos", "new york", "will"):
-        rows = hits(query=query, limit=1000)
+        rows = every(query=query)
         titled = [
             all(word in by_slug[slug]["title"].lower() for word in query.split()) for slug in rows
         ]
@@ -272,28 +275,28 @@ def test_a_search_has_pages_and_filters(evening: Evening) -> None:
             ),
         ),
     ):
-        assert hits(status=status, limit=1000) == slugs(evening.events, passes), status
-    assert hits(comboEnabledOnly="true", limit=1000) == slugs(
+        assert every(status=status) == slugs(evening.events, passes), status
+    assert every(comboEnabledOnly="true") == slugs(
         evening.events, lambda row: any(market["comboEnabled"] for market in row["markets"])
     )
     for kind in ("spreads", "futures"):
-        assert hits(marketType=kind, limit=1000) == slugs(
+        assert every(marketType=kind) == slugs(
             evening.events,
             lambda row, kind=kind: any(
                 market["metadata"].get("outcomeType") == kind for market in row["markets"]
             ),
         )
     start = some(evening.events, lambda row: row["startTime"])[2]
-    assert hits(startTimeMin=start, limit=1000) == slugs(
+    assert every(startTimeMin=start) == slugs(
         evening.events, lambda row: (row["startTime"] or "") >= start
     )
-    assert hits(startTimeMax=start, limit=1000) == slugs(
+    assert every(startTimeMax=start) == slugs(
         evening.events, lambda row: row["startTime"] is not None and row["startTime"] <= start
     )
     assert hits(closedTimeMin=start) == hits(closedTimeMax=start) == []
-    series = {item["slug"]: int(item["id"]) for item in evening.every("/v1/series", "series")}
+    series = {item["slug"]: int(item["id"]) for item in evening.rows("/v1/series", "series")}
     for slug in some(evening.events, lambda row: row["seriesSlug"]):
-        assert hits(seriesIds=series[slug], limit=1000) == slugs(
+        assert every(seriesIds=series[slug]) == slugs(
             evening.events, lambda row, slug=slug: row["seriesSlug"] == slug
         )
     for query, message in (
@@ -306,7 +309,7 @@ def test_a_search_has_pages_and_filters(evening: Evening) -> None:
 
 
 def test_events_of_leagues_and_sports(evening: Evening) -> None:
-    leagues = evening.every("/v2/leagues", "leagues")
+    leagues = evening.rows("/v2/leagues", "leagues")
     sports = evening.read("/v2/sports")["sports"]
     open_events = [row for row in evening.events if not row["closed"]]
     paths = [(f"/v2/leagues/{item['slug']}", {item["slug"]}) for item in leagues]
@@ -321,14 +324,15 @@ def test_events_of_leagues_and_sports(evening: Evening) -> None:
             rows = [row for row in mine if bool(row["gameId"]) == games]
             observed += len(rows)
             query = {"type": kind} if kind else {}
-            answer = evening.read(f"{path}/events", limit=2000, **query)
-            assert slugs(answer["events"]) == slugs(rows), (path, kind)
+            answer = evening.read(f"{path}/events", **query)
+            listed = evening.rows(f"{path}/events", "events", **query)
+            assert slugs(listed) == slugs(rows), (path, kind)
             assert (answer["type"], answer["typeTitle"]) == (
                 kind or "sport",
                 "Games" if games else "Futures",
             )
             assert (answer["section"], answer["sectionTitle"]) == ("general", "All")
-        trending = evening.read(f"{path}/events", limit=2000, section="trending")
+        trending = evening.read(f"{path}/events", section="trending")
         games = [row for row in mine if row["gameId"]]
         assert (trending["section"], trending["sectionTitle"]) == ("trending", "Trending")
         assert slugs(trending["events"]) == ordered(games, [EVENT_KEYS["volume"]], True)
@@ -361,7 +365,7 @@ def test_events_of_tags(evening: Evening) -> None:
 
 
 def test_series_teams_and_players(evening: Evening) -> None:
-    series = evening.every("/v1/series", "series")
+    series = evening.rows("/v1/series", "series")
 
     def hits(**query: Any) -> list[str]:
         return evening.ids("/v1/series", "series", **query)
@@ -385,7 +389,7 @@ def test_series_teams_and_players(evening: Evening) -> None:
             assert hits(orderBy=name, orderDirection=direction) == ordered(
                 series, [key], direction == "desc"
             )
-    teams = evening.every("/v1/sports/teams", "teams")
+    teams = evening.rows("/v1/sports/teams", "teams")
     for name in ("league", "name", "abbreviation", "id"):
         for value in some(teams, lambda row, name=name: row[name], 3):
             rows = evening.read("/v1/sports/teams", limit=2000, **{f"filters.{name}": value})[
@@ -400,7 +404,7 @@ def test_series_teams_and_players(evening: Evening) -> None:
                 teams, key=lambda row, name=name: row[name], reverse=direction == "desc"
             )
     check_teams_of_vendors(evening, teams)
-    players = evening.every("/v1/sports/players", "players")
+    players = evening.rows("/v1/sports/players", "players")
     assert players
     for name, field in (("league", "league"), ("name", "name"), ("id", "id"), ("teamId", "teamId")):
         for value in some(players, lambda row, field=field: row[field], 3):
@@ -464,18 +468,18 @@ def test_events_and_markets_are_the_same_one_by_one(evening: Evening) -> None:
     for market in evening.markets[::37]:
         assert evening.read(f"/v1/market/id/{market['id']}")["market"] == market
         assert evening.read(f"/v1/market/slug/{market['slug']}")["market"] == market
-    for tag in evening.every("/v2/tags", "tags")[::7]:
+    for tag in evening.rows("/v2/tags", "tags")[::7]:
         assert evening.read(f"/v2/tags/{tag['id']}")["tag"] == tag
         assert evening.read(f"/v2/tags/slug/{tag['slug']}")["tag"] == tag
-    for league in evening.every("/v2/leagues", "leagues")[::5]:
+    for league in evening.rows("/v2/leagues", "leagues")[::5]:
         assert evening.read(f"/v2/leagues/{league['slug']}")["league"] == league
-    for item in evening.every("/v1/series", "series")[::4]:
+    for item in evening.rows("/v1/series", "series")[::4]:
         assert evening.read(f"/v1/series/id/{item['id']}")["series"] == item
     for sport in evening.read("/v2/sports")["sports"]:
         assert evening.read(f"/v2/sports/{sport['slug']}")["sport"]["id"] == sport["id"]
     tags_listed = evening.read("/v2/tags")["tags"]
     assert evening.read("/v2/tags", limit=3, offset=2)["tags"] == tags_listed[2:5]
-    leagues = evening.every("/v2/leagues", "leagues")
+    leagues = evening.rows("/v2/leagues", "leagues")
     assert evening.read("/v2/leagues", limit=500)["leagues"] == leagues[:50]
     assert evening.read("/v2/leagues", limit=2, offset=1)["leagues"] == leagues[1:3]
     assert evening.read("/v2/leagues")["leagues"] == leagues[:50]

@@ -103,6 +103,9 @@ def rows(b: dict[str, Any], now: int) -> Iterator[tuple[bool, int, str]]:
     yield bad(cash is not None and not market, "cashOrderQty is for market orders")
     half = ("outcomeSide" in b) != ("action" in b)
     named = b.get("intent") is not None
+    row = INTENTS.get(str(b.get("intent", "")).removeprefix("ORDER_INTENT_"))
+    halves = [str(b[name]).split("_")[-1] for name in ("outcomeSide", "action") if name in b]
+    yield bad(row and not {*halves} <= {*row[:2]}, "intent contradicts outcomeSide and action")
     yield bad(half and not named, "outcomeSide and action belong together")
     paired = "outcomeSide" in b and "action" in b
     yield bad(not paired and not named, "intent is required")
@@ -193,6 +196,8 @@ def view(b: dict[str, Any], now: int) -> dict[str, Any]:
         result["quantity"] = units
         sent = b["price"]["value"]
         price = floor(Decimal(sent), tick)
+        if side == "SELL" and price != Decimal(sent):
+            price += Decimal(tick)
         result["price"] = sent if Decimal(sent) == price else two_places(price)
     return result
 

@@ -79,17 +79,21 @@ def test_impossible_quantities_are_refused(value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "instrument", "price"),
+    ("text", "instrument", "price", "is_between"),
     [
-        ("0.515", CENT, 51),
-        ("0.5549", FINE, 550),
-        ("0.55", FINE, 550),
-        ("1.50", CENT, 150),
-        ("0.009", CENT, 0),
+        ("0.515", CENT, 51, True),
+        ("0.5549", FINE, 550, True),
+        ("0.55", FINE, 550, False),
+        ("1.50", CENT, 150, False),
+        ("0.009", CENT, 0, True),
     ],
 )
-def test_prices_are_cut_down_to_the_tick(text: str, instrument: Instrument, price: int) -> None:
-    assert read_price(Amount(value=text, currency="USD"), instrument, "price") == price
+def test_prices_are_cut_down_to_the_tick(
+    text: str, instrument: Instrument, price: int, is_between: bool
+) -> None:
+    """Of a price between two ticks the order takes the one that is no worse for it."""
+    amount = Amount(value=text, currency="USD")
+    assert read_price(amount, instrument, "price") == (price, is_between)
 
 
 @pytest.mark.parametrize(

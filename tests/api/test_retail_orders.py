@@ -62,12 +62,18 @@ def test_a_limit_order_rests_and_is_told_in_every_field(retail: RetailWorld) -> 
         (SELL_NO, "NO", "SELL", "BUY"),
     ],
 )
-def test_intent_and_pair_mean_the_same_and_the_pair_wins(
+def test_intent_and_pair_mean_the_same_and_may_not_contradict_each_other(
     retail: RetailWorld, intent: str, outcome: str, action: str, side: str
 ) -> None:
     pair = {"outcomeSide": f"OUTCOME_SIDE_{outcome}", "action": f"ORDER_ACTION_{action}"}
-    other = SELL_NO if intent == BUY_YES else BUY_YES
-    for fields in ({"intent": intent}, {"intent": None, **pair}, {"intent": other, **pair}):
+    for other in {BUY_YES, SELL_YES, BUY_NO, SELL_NO} - {intent}:
+        assert retail.order(retail.ann, intent=other, **pair).status == 400
+    for name, opposite in (
+        ("outcomeSide", f"OUTCOME_SIDE_{'NO' if outcome == 'YES' else 'YES'}"),
+        ("action", f"ORDER_ACTION_{'BUY' if action == 'SELL' else 'SELL'}"),
+    ):
+        assert retail.order(retail.ann, intent=intent, **{name: opposite}).status == 400
+    for fields in ({"intent": intent}, {"intent": None, **pair}, {"intent": intent, **pair}):
         (execution,) = retail.order(
             retail.ann, price="0.40" if side == "BUY" else "0.60", **fields
         ).json()["executions"]
@@ -481,14 +487,14 @@ def test_batches_create_modify_and_cancel_up_to_twenty(retail: RetailWorld) -> N
         for item in (ids[0], "NOSUCHORDER1", ids[1])
     ]
     assert retail.ann.send("/v1/orders/batched/modify", {"orders": changes}) == {
-        "modifiedOrderIds": [ids[0], "NOSUCHORDER1", ids[1]]
+        "modifiedOrderIds": [ids[0]]
     }
     assert {
         order["id"]: order["quantity"] for order in retail.ann.read("/v1/orders/open", "orders")
     } == {ids[0]: 3, ids[2]: 1}
     ends = [{"orderId": item, "marketSlug": WHOLE} for item in (ids[2], "NOSUCHORDER1")]
     assert retail.ann.send("/v1/orders/batched/cancel", {"orders": ends}) == {
-        "canceledOrderIds": [ids[2], "NOSUCHORDER1"]
+        "canceledOrderIds": [ids[2]]
     }
     assert [order["id"] for order in retail.ann.read("/v1/orders/open", "orders")] == [ids[0]]
 
@@ -538,3 +544,39 @@ def test_a_type_is_limit_or_market_by_number_too(retail: RetailWorld, number: in
         "type must be ORDER_TYPE_LIMIT or ORDER_TYPE_MARKET",
     )
     assert retail.order(retail.ann, type=0).status == 200
+
+
+@pytest.mark.spec("S4.2-16")
+@pytest.mark.parametrize("mode", ["favour", "refuse", "floor"])
+@pytest.mark.parametrize(
+    ("intent", "sent", "favoured", "floored"),
+    [
+        (BUY_YES, "0.309", "0.30", "0.30"),
+        (SELL_NO, "0.309", "0.30", "0.30"),
+        (SELL_YES, "0.309", "0.31", "0.30"),
+        (BUY_NO, "0.309", "0.31", "0.30"),
+        (BUY_NO, "0.29999999999999999", "0.30", "0.29"),
+        (BUY_NO, "0.3000000000001", "0.31", "0.30"),
+        (BUY_NO, "0.300", "0.30", "0.30"),
+    ],
+)
+def test_a_price_off_the_tick_is_never_normalised_to_one_worse_than_the_limit(
+    retail: RetailWorld, intent: str, sent: str, favoured: str, floored: str, mode: str
+) -> None:
+    """§4.2: extra precision may be normalised; a new order, a change and a preview alike."""
+    retail.assume("retail.off_tick_price", mode)
+    answer = retail.order(retail.ann, intent=intent, price=sent)
+    body = {"marketSlug": WHOLE, "intent": intent, "price": usd(sent), "quantity": 10}
+    preview = retail.ann.post("/v1/order/preview", json={"request": body})
+    if mode == "refuse" and sent != "0.300":
+        assert (answer.status, preview.status) == (400, 400)
+        return
+    expected = {"favour": favoured, "refuse": favoured, "floor": floored}[mode]
+    resting = retail.ann.read("/v1/orders/open", "orders", 0)
+    assert float(resting["price"]["value"]) == float(expected)
+    assert float(preview.json()["order"]["price"]["value"]) == float(expected)
+    change = {"marketSlug": WHOLE, "price": usd("0.40"), "quantity": 10}
+    for changed in (change, change | {"price": usd(sent)}):
+        assert retail.ann.post(f"/v1/order/{resting['id']}/modify", json=changed).status == 200
+    (resting,) = retail.ann.read("/v1/orders/open", "orders")
+    assert float(resting["price"]["value"]) == float(expected)

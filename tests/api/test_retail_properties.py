@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 import pytest
@@ -233,7 +234,9 @@ def test_what_retail_cuts_down_is_what_the_exchange_has_in_its_scales(
 ) -> None:
     terms = retail.core.instruments.require(symbol)
     tick, step = Fraction(terms.tick, terms.price_scale), Fraction(terms.min_qty, terms.qty_scale)
-    cut_price = Fraction(str(price)) // tick * tick
+    side = "bids" if intent in (BUY_YES, SELL_NO) else "offers"
+    ticks = Fraction(str(price)) / tick  # of a whole tick that is no worse than the limit
+    cut_price = (floor(ticks) if side == "bids" else ceil(ticks)) * tick
     cut_quantity = Fraction(str(quantity)) // step * step
     answer = retail.order(
         retail.ann, symbol, intent, price=str(price), quantity=float(quantity)
@@ -242,7 +245,6 @@ def test_what_retail_cuts_down_is_what_the_exchange_has_in_its_scales(
     assert Fraction(order["price"]["value"]) == cut_price
     assert Fraction(str(order["quantity"])) == cut_quantity
     assert order["state"] == "ORDER_STATE_NEW"
-    side = "bids" if intent in (BUY_YES, SELL_NO) else "offers"
     assert order["side"] == ("ORDER_SIDE_BUY" if side == "bids" else "ORDER_SIDE_SELL")
     (reference,) = exchange_book(retail, symbol)[side]
     assert (

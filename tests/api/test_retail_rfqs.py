@@ -12,9 +12,9 @@ import pytest
 from sim.contract.messages import exchange_v1 as exchange_wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.quantities import DOLLAR
-from sim.kernel.instants import to_datetime
+from sim.kernel.instants import to_datetime, format_instant, hours
 from sim.run.client.client import Response, Stream
-from tests.kit import Desk, begin, retail_order
+from tests.kit import Desk, begin, retail_order, unlimited
 
 ASKS, QUOTES, OTHER = 0, 1, 2
 CONFLICT = 409
@@ -185,6 +185,24 @@ def trade(world: Desk, symbol: str, price: str, contracts: float) -> list[dict[s
     taker = retail_order(instrument, "BUY_LONG", cents, contracts, **terms)
     assert world.customer(QUOTES).post("/v1/orders", json=maker).status == 200
     return world.customer().send("/v1/orders", taker, "executions")
+
+
+def test_a_combo_whose_legs_end_with_it_without_an_outcome_is_paid_once(world: Desk) -> None:
+    names = ("aa-leg", "zz-leg")
+    for name in names:
+        terms = {"expiration": format_instant(world.now + hours(1)), "tick_size": "0.01"}
+        terms["termination"] = format_instant(world.now + hours(2))
+        world.operate("instrument.create", symbol=name, **terms)
+    pair = [{"symbol": name, "side": "SIDE_BUY"} for name in names]
+    combo_id = world.customer().send("/v1/combos", {"legs": pair}, "combo")["id"]
+    world.trade(world.instrument("aa-leg"), 50)  # the other leg has no price, and pays nothing
+    trade(world, combo_id, "0.30", 2)
+    read, before = world.customer(ASKS), cash(world, ASKS)
+    world.advance("2h")
+    assert [world.trading.settlements.get(each).price for each in names] == [50, 0]
+    assert world.trading.settlements.get(combo_id).price == 0
+    kinds = [row["type"] for row in read.read("/v1/portfolio/activities", "activities")]
+    assert kinds.count("ACTIVITY_TYPE_POSITION_RESOLUTION") == 1 and cash(world, ASKS) == before
 
 
 @pytest.mark.spec("S2.8-1")
@@ -725,7 +743,7 @@ def test_trades_are_paged_newest_first(world: Desk) -> None:
 
 @pytest.mark.observed("rfqs.lists")
 def test_lists_are_filtered_and_paged(world: Desk) -> None:
-    world.core.rate_limits.replace("retail", "off")
+    unlimited(world.simulation)
     created = []
     for number in range(5):
         symbol, rfq, quote_id = under_way(world)

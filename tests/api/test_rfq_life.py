@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.api import test_retail_rfqs as rfqs
 from tests.api.test_retail_rfqs import ASKS, QUOTES
-from tests.kit import begin
+from tests.kit import begin, unlimited
 
 STEPS = ("quote", "accept", "confirm", "delete", "withdraw", "ask", "halt", "open", "wait")
 # The permitted next states of each state; the first state reported is ACTIVE.
@@ -29,7 +29,7 @@ def test_quotes_live_by_their_states_and_positions_by_their_trades(
 ) -> None:
     world = begin()
     world.preset("ideal")
-    world.core.rate_limits.replace("retail", "off")
+    unlimited(world.simulation)
     symbol, rfq, created = rfqs.under_way(world)
     socket = rfqs.follow(world, QUOTES)
     observed = {created: "ACTIVE"}

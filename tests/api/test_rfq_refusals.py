@@ -11,7 +11,7 @@ import pytest
 from sim.run.client.client import Response
 from tests.api import test_retail_rfqs as rfqs
 from tests.api.test_retail_rfqs import ASKS, OTHER, QUOTES
-from tests.kit import Desk
+from tests.kit import Desk, unlimited
 
 three = rfqs.world
 
@@ -19,7 +19,7 @@ three = rfqs.world
 @pytest.fixture
 def world(three: Desk) -> Desk:
     """Three users, and no rate limit that many looks would run into."""
-    three.core.rate_limits.replace("retail", "off")
+    unlimited(three.simulation)
     return three
 
 

@@ -344,6 +344,17 @@ def test_keepalive_changes_nothing_and_gets_no_answer(
     assert [update.symbol for update in updates(talker)] == [pair[0]]
 
 
+@pytest.mark.spec("S9-5", "S9-3")
+@pytest.mark.parametrize(("day", "kept"), [("2026-04-30", False), ("2026-05-01", True)])
+def test_keepalive_is_known_since_the_release_that_added_it(day: str, kept: bool) -> None:
+    """v0.0.32; before it, the frame holds no command."""
+    world = begin(start=f"{day}T12:00:00-04:00")
+    stream = world.rpc_trader().stream(BIDIRECTIONAL)
+    talk(stream, subscribe=wire.SubscribeCommand(symbols=[next(world.in_state()).symbol]))
+    talk(stream, keepalive=wire.KeepAliveCommand())
+    assert (stream.end is None) is kept
+
+
 @pytest.mark.parametrize("command", [{"keepalive": wire.KeepAliveCommand()}, {}])
 def test_a_frame_that_means_nothing_ends_the_stream(
     talker: Stream, command: dict[str, object]

@@ -459,7 +459,7 @@ def test_what_the_edge_cut_is_told_by_log_explanation_and_judge(
 
     result = explain(sim, request_id)
     assert result is not None
-    assert (result["status"], result["stage"], result["retry"]) == (504, "answer", True)
+    assert (result["status"], result["stage"], result["retry"]) == (504, "answer", False)
     assert [assumption["name"] for assumption in result["assumptions"]] == [
         "engine.latency",
         "retail.block_time",

@@ -312,3 +312,13 @@ def test_a_closed_pipe_is_no_error(journal):
     command = f"{sys.executable} -m sim catalogue assumptions | head -1"
     result = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_printed_words_are_quoted_and_hints_fit_the_error(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = sim(capsys, "init", "my x")
+    assert code == 0 and "next: cd 'my x' && " in out
+    code, out, _ = sim(capsys, "collection", "bruno", "--out", "your x")
+    assert code == 0 and "  cd 'your x' && " in out
+    code, _, err = sim(capsys, "serve", "--host", "203.0.113.5", "--control-token", "t" * 32)
+    assert code == 4 and "--host" in err and "another --port-base" not in err

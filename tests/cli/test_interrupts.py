@@ -18,6 +18,7 @@ import pytest
 
 from sim.evidence.recording.files import RecordedMessage, RecordingFile
 from sim.kernel.instants import parse_instant
+from sim.read.headless_run import run_scenario
 from sim.run.loader.load import load_scenario
 from sim.run.simulation import Simulation
 from sim.server.journal_file import open_journal
@@ -247,3 +248,47 @@ def test_short_work_shows_no_progress(tmp_path):
     ran = sim("sweep", "calls.yaml", "--seeds", "1..3", "--json", cwd=tmp_path)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert json.loads(ran.stdout)["runs"] == 3
+
+
+@pytest.mark.parametrize(
+    ("verb", "code"),
+    [
+        (["run", "wrong.yaml", "wrong.yaml", "--junit", "kept"], 1),
+        (["sweep", "wrong.yaml", "--seeds", "1..2", "--jobs", "1", "--json", "kept"], 1),
+        (["check", "spoilt.yaml", "--json", "kept"], 2),
+        (["conformance", "careless.ndjson", "--junit", "kept"], 0),
+        (["diff", "careless.ndjson", "other.ndjson", "--json", "kept"], 1),
+        (["replay", "spoilt.ndjson"], 3),
+        (["audit", "careless.ndjson", "--json", "kept"], 0),
+        (["timeline", "careless.ndjson"], 0),
+    ],
+)
+def test_a_verdict_stands_though_the_reader_stops(files, verb, code):
+    reading, writing = os.pipe()
+    os.close(reading)
+    (files / "kept").unlink(missing_ok=True)
+    command = [sys.executable, "-m", "sim", *verb]
+    assert (
+        subprocess.run(command, cwd=files, stdout=writing, stderr=writing, check=False).returncode
+        == code
+    )
+    os.close(writing)
+    assert "kept" not in verb or (files / "kept").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Scenarios and journals with something wrong."""
+    folder = tmp_path_factory.mktemp("wrong")
+    call = "call: {plane: exchange, get: /v1/orderbook/none, as: firms/atlas}"
+    for name, expect in (("wrong", 200), ("careless", 404), ("other", 404)):
+        text = f"name: {name}\nextends: quickstart\nsteps: [{{{call}, expect: {{status: {expect}}}}}]\n"
+        (folder / f"{name}.yaml").write_text(text)
+    (folder / "spoilt.yaml").write_text("name: spoilt\nstep: []\n")
+    for name in ("careless", "other"):
+        with open_journal(folder / f"{name}.ndjson") as file:
+            simulation = Simulation(load_scenario(str(folder / f"{name}.yaml")), journal=file)
+            run_scenario(simulation.scenario, simulation=simulation)
+    journal = (folder / "careless.ndjson").read_bytes()
+    (folder / "spoilt.ndjson").write_bytes(journal.replace(b'"status":404', b'"status":400'))
+    return folder

@@ -219,7 +219,7 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Desk) -> None:
 def test_lists_and_searches_show_the_windows_of_the_moment(world: Desk) -> None:
     def view_of(**query: Any) -> list[str]:
         world.advance("100ms")
-        rows = world.gateway.get("/v1/events", params={"limit": 1000, **query}).json()["events"]
+        rows = world.rows("/v1/events", "events", **query)
         return [row["slug"] for row in rows if row["slug"].startswith("btc-updown-1h")]
 
     to(world, "2026-09-08T18:58:29Z")

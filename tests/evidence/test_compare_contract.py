@@ -68,7 +68,7 @@ CHANGES = {
         ORDERS_CSV, "answer.body[0].state", "format", in_report("ORDER_STATE_", "STATE_")
     ),
     "an instant in a line of CSV": Change(
-        LEDGER, "answer.body[0].update_time", "format", in_report("T18:00:00Z", " 18h")
+        LEDGER, "answer.body[0].update_time", "format", in_report("T18:00:00.000000000Z", " 18h")
     ),
     "a column of CSV": Change(
         TRADES_CSV, "answer.body.trade_link_id", "missing name", in_report("trade_link_id", "link")

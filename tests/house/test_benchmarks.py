@@ -5,6 +5,7 @@ is offered exists.
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from benchmarks import crowd, soak
 from benchmarks.__main__ import AREAS
 from benchmarks.areas import pages
-from benchmarks.before import in_turns
+from benchmarks.before import _fresh, in_turns
 from benchmarks.figures import Figure, Goal, summary, table
 from benchmarks.plots import plot
 from benchmarks.profiles import PATHS, report
@@ -126,10 +127,26 @@ def test_both_trees_are_measured_in_turns(monkeypatch: pytest.MonkeyPatch, tmp_p
         return [figure([20.0], [5.0], None), Figure("new", "ms", [1.0], [], "")]
 
     monkeypatch.setattr("benchmarks.before._round", before)
+    monkeypatch.setattr("benchmarks.before._fresh", lambda figures: figures(1))
     existing, new = in_turns("http", 2, tmp_path, now)
     assert turns == ["http before", "1 now"] * 2
     assert (existing.sandbox, existing.before) == ([20.0, 20.0], [10.0, 10.0])
     assert (new.sandbox, new.before) == ([1.0, 1.0], [])
+
+
+def process(rounds: int) -> list[Figure]:
+    return [figure([float(os.getpid())], [float(rounds)], None)]
+
+
+def test_a_round_beside_an_earlier_commit_is_a_process_of_its_own() -> None:
+    (result,) = _fresh(process)
+    assert result.sandbox != [os.getpid()]
+    assert result.floor == [1]
+
+
+def test_a_kept_figure_names_its_rounds_as_every_commit_does() -> None:
+    kept = figure([10.123456], [20.0], None)._replace(before=[5.0]).plain()
+    assert kept["rounds"] == {"ours": [10.123], "floor": [20.0], "before": [5.0]}
 
 
 def test_a_run_of_the_crowd_trades_the_same_for_every_worker_and_weighs_the_first_alone(

@@ -32,7 +32,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "world": ("kernel", "contract", "core"),
     "run": ("kernel", "contract", "core", "api", "world"),
     "read": _ENGINE,
-    "oracle": ("kernel", "contract.messages", "read.record"),
+    "oracle": ("kernel", "contract.messages", "read.record", "read.observed"),
     "evidence": _READING,
     "search": (*_READING, "evidence"),
     "server": (*_READING, "evidence"),
@@ -49,7 +49,7 @@ INSIDE = {
     "run": (("engine",), ("actors",), ("simulation", "loader"), ("client",)),
     "evidence": (
         ("recording",),
-        ("witness", "validation"),
+        ("witness", "validation", "audit"),
         ("replay",),
         ("compare",),
         ("infer", "scorecard"),

@@ -29,6 +29,8 @@ NO_DECISIONS = {
     "api/streams/retail_private.py": "reasons are enumerations of the wire",
     "core/trading/cancel_replace.py": "reasons are enumerations of the wire",
     "evidence/recording/har.py": "texts of bodies in a HAR file",
+    "oracle/order_requests.py": "messages are bodies of requests",
+    "oracle/orders.py": "compares the reason of a refusal with the number that its rule demands",
     "run/actors/operator/action.py": "a problem of a body that names its key already",
     "run/actors/script/expectations.py": "a scenario expects words of a reason, as its author asks",
     "search/shrink.py": "a shorter run must fail with the same words",
@@ -142,3 +144,25 @@ def test_no_module_matches_the_words_of_a_decision() -> None:
 def test_a_guess_from_words_is_noticed(source: str) -> None:
     (function,) = ast.parse(source).body
     assert list(_matched_words(function))
+
+
+# Commands that print a document for a program as it is.
+_DOCUMENTS = {
+    *("cli/asyncapi.py", "cli/completion.py", "cli/json_output.py", "cli/keys.py"),
+    *("cli/openapi.py", "cli/parsing/parser.py", "cli/schema.py", "cli/sign.py", "cli/token.py"),
+}
+
+
+def test_every_line_for_a_terminal_goes_through_one_function() -> None:
+    """`put` of `sim/read/layout.py` escapes what a stranger's text could do to a terminal."""
+    prints = [
+        f"{path}:{node.lineno}"
+        for file in ALL
+        if (path := file.relative_to(SIM).as_posix())
+        not in {*_DOCUMENTS, "read/layout.py", "contract/compile.py"}
+        for node in ast.walk(tree(file))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "print"
+    ]
+    assert prints == []

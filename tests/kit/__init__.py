@@ -21,7 +21,7 @@ from tests.kit.bodies import (
     transfer,
     usd,
 )
-from tests.kit.desk import FEW_GAMES, Desk, begin, refused
+from tests.kit.desk import FEW_GAMES, Desk, begin, refused, unlimited
 from tests.kit.journals import JournalReader
 
 __all__ = [
@@ -37,5 +37,6 @@ __all__ = [
     "retail_order",
     "rpc_order",
     "transfer",
+    "unlimited",
     "usd",
 ]

@@ -71,9 +71,16 @@ def begin(
     )
     desk = Desk(simulation)
     if not limits:
-        for name in LIMITS:
-            desk.core.rate_limits.replace(name, "off")
+        unlimited(simulation)
     return desk
+
+
+def unlimited(simulation: Simulation) -> None:
+    """Let no rate limit hold from now on; whoever follows the run begins again with that."""
+    for name in LIMITS:
+        simulation.exchange.rate_limits.replace(name, "off")
+    for observer in simulation.engine.observers:
+        observer.after_jump()
 
 
 @contextmanager
@@ -90,6 +97,22 @@ class Client(Http):
     def read(self, path: str, *keys: str | int, **params: Any) -> Any:
         """The JSON of a GET, or what stands in it under keys, one after the other."""
         return _within(self.get(path, params=params), keys)
+
+    def rows(self, path: str, name: str, **query: Any) -> list[Any]:
+        """The rows of a list of the gateway, page by page."""
+        rows: list[Any] = []
+        searched = path == "/v1/search"
+        while page := self.read(
+            path,
+            name,
+            limit=100,
+            **({"page": len(rows) // 100 + 1} if searched else {"offset": len(rows)}),
+            **query,
+        ):
+            rows += page
+            if searched and len(page) < 100:
+                break
+        return rows
 
     def send(self, path: str, body: object, *keys: str | int) -> Any:
         """The JSON that answers a POST, or what stands in it under keys."""
@@ -143,6 +166,10 @@ class Desk(Connection):
     def read(self, path: str, *keys: str | int, **params: Any) -> Any:
         """What the public gateway answers; see `Client.read`."""
         return self.gateway.read(path, *keys, **params)
+
+    def rows(self, path: str, name: str, **query: Any) -> list[Any]:
+        """All rows of a list of the public gateway."""
+        return self.gateway.rows(path, name, **query)
 
     # ---- people and their clients
 

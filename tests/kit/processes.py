@@ -31,14 +31,20 @@ def ready_facts(path: Path, process: subprocess.Popen[Any]) -> dict[str, Any]:
 
 class Process:
     """A `sim` process with a ready file, which is killed at the end of a `with` block unless it has
-    ended. `program` is what Python runs instead of `sim`.
+    ended. `program` is what Python runs instead of `sim`. `keep` leaves the ready file of an
+    earlier process where it is.
     """
 
     def __init__(
-        self, folder: Path, *arguments: str, program: tuple[str, ...] = ("-m", "sim")
+        self,
+        folder: Path,
+        *arguments: str,
+        program: tuple[str, ...] = ("-m", "sim"),
+        keep: bool = False,
     ) -> None:
         self.ready_file = folder / "ready.json"
-        self.ready_file.unlink(missing_ok=True)  # of an earlier process
+        if not keep:
+            self.ready_file.unlink(missing_ok=True)
         self.process = subprocess.Popen(
             [sys.executable, *program, *arguments, "--ready-file", str(self.ready_file)],
             stdout=subprocess.PIPE,

@@ -22,6 +22,8 @@ _STABLE = (
     (re.compile(r'(?<="listens_on":)\["127.0.0.1"(,"::1")?\]'), "<loopback>"),
     (re.compile(r"  localhost 127.0.0.1 alone: .*\n"), ""),
     (re.compile(r"ready in \d+ ms"), "ready in <n> ms"),
+    (re.compile(r'(?<="time":")[^"]+'), "<wall time>"),
+    (re.compile(r'(?<="duration_ms":)[0-9.e-]+'), "<n>"),
     (re.compile(r"(?<=private_key=)\S+/"), "<keys>/"),
     (re.compile(r'(?<=secret_key=")[^"]+'), "<secret>"),
 )

@@ -49,6 +49,7 @@ OUTPUTS: dict[str, list[str]] = {
         "explain 1.ndjson nobody",
     ],
     "coverage": ["coverage met.json", "coverage nope.json"],
+    "audit": ["audit client.ndjson"],
     "conformance": ["conformance client.ndjson", "conformance --list"],
     "certify": [
         "certify --list",

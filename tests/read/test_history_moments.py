@@ -19,9 +19,9 @@ from sim import Simulation, load_scenario
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import format_instant, minutes
 from sim.kernel.journal_reader import read_journal
+from sim.kernel.work import done
 from sim.read.history import moments
 from sim.read.history.history import History
-from sim.read.history.work import done
 from sim.read.replay import replay_file, simulation_of, verify
 from sim.run.actors.operator.views import VIEWS
 from sim.run.actors.operator.views import view as read_view

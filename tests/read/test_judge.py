@@ -23,10 +23,11 @@ from sim.read.explain import explain
 from sim.run.client.client import RpcError
 from tests.api import test_retail_rfqs as rfqs
 from tests.journeys import journalled
-from tests.kit import APPLICATION, Desk, begin
+from tests.kit import APPLICATION, Desk, begin, order, retail_order
 from tests.kit.streams import BIDIRECTIONAL, drop_copy, talk
 
 Client = Callable[[Desk], object]
+IOC = "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL"
 MINE, OTHERS = ("a", "900110001"), ("other", "900110001")
 
 
@@ -161,6 +162,20 @@ def tick(*, read: bool) -> Client:
     return act
 
 
+def prices(*sent: str) -> Client:
+    """A retail client that enters, changes and enters in a batch at these prices."""
+
+    def act(world: Desk) -> None:
+        instrument, retail = world.quiet(tick=1), world.customer()
+        resting = world.retail_place(instrument, "BUY_LONG", 30)
+        for price in sent:
+            body = retail_order(instrument, "BUY_LONG", 30) | {"price": {"value": price}}
+            retail.post("/v1/orders/batched", json={"orders": [body]})
+            retail.post(f"/v1/order/{resting}/modify", json=body)
+
+    return act
+
+
 def dropped(**resume: Any) -> Client:
     def act(world: Desk) -> None:
         stream = drop_copy(world)
@@ -276,6 +291,7 @@ CLIENTS: dict[str, tuple[Client, Client]] = {
     "market-state": (shut("order", "OPEN", "order"), shut("order", "order")),
     "not-after-expiry": (shut("CLOSED", "EXPIRED"), shut("OPEN", "CLOSED", "EXPIRED", "order")),
     "scales-are-read": (tick(read=True), tick(read=False)),
+    "prices-on-tick": (prices("0.30", "0.31"), prices("0.30", "0.309")),
     "streams-are-resumed": (dropped(token=True), dropped()),
     "no-revocation-storm": (sessions(2), sessions(5)),
     "keepalive": (talks("40m", "40m", "40m"), talks("2h")),
@@ -331,6 +347,80 @@ def test_a_key_that_changes_with_the_retry_is_no_key(world: Desk) -> None:
     orders("a", "b")(world)
     (result,) = check(world.simulation, rules=("idempotent-retry",)).verdicts[0].broken
     assert "another clord_id" in result.broken
+
+
+def _enter(**fields: Any) -> Client:
+    return lambda world: world.enter(world.instrument("resent"), "buy", 40, 1, **fields)
+
+
+def _ioc(world: Desk) -> None:
+    world.enter(world.instrument("resent"), "buy", 40, 1, clordId="a", timeInForce=IOC)
+
+
+def _listed(*ids: str) -> Client:
+    def act(world: Desk) -> None:
+        orders = [order(world.instrument("resent"), "BUY", 40, 1, clordId=number) for number in ids]
+        world.trader().post("/v1/trading/orders/list", json={"requests": orders})
+
+    return act
+
+
+def _retail(world: Desk) -> None:
+    world.retail_enter(world.instrument("resent"), "BUY_LONG", 40)
+
+
+def _batched(world: Desk) -> None:
+    orders = [retail_order(world.instrument("resent"), "BUY_LONG", 40, 1)]
+    world.customer().post("/v1/orders/batched", json={"orders": orders})
+
+
+def _wait(span: str) -> Client:
+    return lambda world: world.advance(span)
+
+
+def _look(world: Desk) -> None:
+    world.trader().get("/v1/trading/orders/open")
+    world.customer().get("/v1/orders/open")
+
+
+OLD, NEW = _enter(clordId="a"), _enter(clordId="b")
+# How the first answer is lost, what the client does, and the verdict.
+RESENDS: list[tuple[dict[str, object], list[Client], str]] = [
+    ({"status": 504}, [OLD, OLD], "kept"),
+    ({"status": 504, "handled": True}, [OLD, OLD], "kept"),  # the second one is refused
+    ({"status": 504, "handled": True}, [_ioc, _ioc], "broken"),  # two orders
+    *(
+        ({how: True, "handled": True} if how == "reset" else {how: True}, [OLD, NEW], "broken")
+        for how in ("reset", "refuse", "half_close", "hang")
+    ),
+    ({"status": 503}, [OLD, NEW], "broken"),
+    ({"status": 503}, [OLD, _look, NEW], "kept"),
+    ({"status": 504, "handled": True}, [OLD, OLD, NEW], "kept"),  # answered in between
+    ({"status": 504}, [OLD, _enter(clordId="b", orderQty="7")], "skipped"),  # another order
+    ({"status": 504}, [OLD, _wait("3m"), NEW], "skipped"),
+    ({"status": 429}, [OLD, NEW], "skipped"),  # an answer
+    ({"status": 504, "handled": True}, [_listed("a", "b"), _listed("a", "b")], "kept"),
+    ({"status": 504, "handled": True}, [_listed("a", "b"), _listed("c", "d")], "broken"),
+    ({"status": 504, "handled": True}, [_retail, _retail], "broken"),
+    ({"status": 504, "handled": True}, [_retail, _look, _retail], "kept"),
+    ({"status": 504}, [_batched, _batched], "broken"),
+]
+
+
+@pytest.mark.parametrize(("act", "client", "word"), RESENDS)
+def test_a_resend_is_judged_by_what_was_unresolved(
+    world: Desk, act: dict[str, object], client: list[Client], word: str
+) -> None:
+    world.listed("resent")
+    if _ioc in client:
+        world.place(world.instrument("resent"), "sell", 40, 5, user=1)
+    for operation in ("InsertOrder*", "CreateOrder*"):
+        world.operate("fault.add", match={"operation": operation}, act=act, times=1)
+    for step in client:
+        step(world)
+        world.advance("2s")
+    (verdict,) = check(world.simulation, rules=("idempotent-retry",)).verdicts
+    assert verdict.word == word, verdict.applied
 
 
 def test_what_another_caller_does_is_not_held_against_this_one(world: Desk) -> None:

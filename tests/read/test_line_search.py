@@ -11,8 +11,8 @@ import re
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.kernel.work import done
 from sim.read import line_search
-from sim.read.history.work import done
 from sim.read.line_search import lines_with, prepare
 from tests.journeys import FEW_GAMES
 from tests.read.test_history_moments import Traveller

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from sim import Simulation, load_scenario
 from sim.cli.main import main
 from sim.kernel.journal_reader import read_journal
+from sim.kernel.work import done
 from sim.read.headless_run import run_scenario
 from sim.read.history.history import History
 from sim.read.history.recorded import RecordedRun
-from sim.read.history.work import done
 from sim.read.replay import replaying, simulation_of
 from sim.read.report import packing, states
 from sim.read.report.contents import FRAMES_MAX
@@ -211,3 +211,27 @@ def test_a_long_run_has_every_row_and_says_of_how_many_it_has_more(
 def test_how_much_a_page_has_is_said_with_the_page(capsys: Any, journal: Path) -> None:
     code, _, err = sim(capsys, "report", journal, "--account", "atlas", "--inputs", "3")
     assert code == 2 and "--inputs needs" in err
+
+
+@pytest.fixture(scope="module")
+def small() -> bytes:
+    """The journal of a small run."""
+    written = io.BytesIO()
+    text = "name: small\nextends: quickstart\nsteps: [{call: {plane: gateway, get: /v1/health}}]\n"
+    run_scenario(load_scenario(text), simulation=Simulation(load_scenario(text), journal=written))
+    return written.getvalue()
+
+
+@pytest.mark.parametrize(
+    "noise", [b"\xff", b'"', b"{", b"\n", b'\n{"mark":"rewind","argument":"x"}\n']
+)
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_a_damaged_journal_is_told(
+    small: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str], noise: bytes, share: float
+) -> None:
+    header = small.index(b"\n") + 1
+    at = header + int((len(small) - header) * share)
+    journal = tmp_path / "run.ndjson"
+    journal.write_bytes(small[:at] + noise + small[at:])
+    assert main(["report", str(journal), "--out", str(tmp_path / "page.html")]) in (2, 3)
+    assert f"{journal}:" in capsys.readouterr().err.replace("\n", "")

@@ -233,6 +233,20 @@ def test_a_book_that_was_read_empty_shows_what_rests_in_it_after_a_restore() -> 
     assert len(bids()) == 1
 
 
+def test_a_read_that_restores_a_book_changes_no_version() -> None:
+    """Otherwise whatever was computed before it in the same request is computed again."""
+    world = connect(Simulation(load_scenario("quickstart")))
+    instrument, client = quiet(world.simulation), trader(world)
+    books, symbol = world.simulation.exchange.trading.books, instrument.symbol
+    assert client.post("/v1/trading/orders", json=order(instrument, "buy", 40, 5)).status == 200
+    world.simulation.snapshot("resting")
+    world.simulation.restore("resting")
+    loaded = books.version
+    assert books.get(symbol).bids and books.get(symbol).version == loaded
+    assert (books.version, books.version_of_symbol(symbol)) == (loaded, loaded)
+    assert books.version_of(instrument.event) == loaded
+
+
 def test_an_asset_that_ticked_first_after_a_snapshot_is_unknown_again_when_it_is_restored() -> None:
     world = connect(Simulation(load_scenario("quickstart")))
     second = world.simulation.now // NS_PER_S

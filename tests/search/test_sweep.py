@@ -11,6 +11,7 @@ import pytest
 
 from sim.core.catalogue.assumptions import catalogue
 from sim.core.matching.fills import Fills
+from sim.search.sweep import _VARYING
 
 LEANING = """
 name: leaning
@@ -186,3 +187,35 @@ def test_a_cluster_of_two_workers_tells_the_same_story_also_of_a_file_they_do_no
 def test_a_cluster_that_is_not_there_is_exit_2(sim):
     code, _, err = sim("sweep", "quickstart", "--seeds", 1, "--cluster", "tcp://127.0.0.1:9")
     assert code == 2 and "no cluster answers at tcp://127.0.0.1:9" in err
+
+
+RARE = """
+name: rare
+extends: quickstart
+matrix: {n: ["7", "8", "9"]}
+steps:
+  - {name: one, call: {plane: gateway, get: "/v2/leagues/${n}"}, expect: {status: 200}}
+  - {name: other, call: {plane: gateway, get: /v1/health}, expect: {header: {date: "${n}"}}}
+"""
+
+
+def test_failures_are_grouped_by_what_failed_and_the_rarest_is_shown(sim, file):
+    text = RARE.replace("expect: {status: 200}", 'expect: {status: 404, json: {message: "${n}"}}')
+    alike, rare = file("alike.yaml", RARE), file("rare.yaml", text.replace("name: rare", "name: r"))
+    code, out, _ = sim("sweep --seeds 1..2 --jobs 1 --param n=7", alike, rare, "--json")
+    assert code == 1
+    groups = json.loads(out[out.index("{") :])["groups"]
+    assert [group["runs"] for group in groups] == [2, 2]
+    assert groups[0]["example"] == {"seed": 1, "values": {"n": "7"}}
+    code, out, _ = sim("sweep --seeds 1..1 --jobs 1", alike)
+    assert "(and 2 runs like it)" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("status", [404, 503])
+def test_a_signature_keeps_statuses_and_drops_what_varies(status):
+    lines = [
+        f"x at 2026-09-08T18:0{n}:00Z: status is {status}, not 200: order CI40V8PPFF3{n}, {n}.5"
+        for n in (1, 2)
+    ]
+    first, second = (_VARYING.sub("…", line) for line in lines)
+    assert first == second and str(status) in first

@@ -5,7 +5,7 @@ sockets need no exchange behind them.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,13 +29,14 @@ class FakeSimulation:
         self.settings = settings or Settings()
         self.scenario = SimpleNamespace(name="fake")
         self.journal = SimpleNamespace(
-            set_end_listener=lambda listener: None, header=SimpleNamespace(start=START)
+            branch=None, set_end_listener=lambda listener: None, header=SimpleNamespace(start=START)
         )
         self.seed, self.branch = 7, "main"
         choices = SimpleNamespace(
             assumptions=Assumptions(), quirks=Quirks(Entropy(7), lambda quirk: None)
         )
-        self.exchange = SimpleNamespace(ctx=choices)
+        calendar = SimpleNamespace(announced=tuple)
+        self.exchange = SimpleNamespace(ctx=choices, maintenance_calendar=calendar)
         self.now = START
         self.inputs: list[tuple[Any, ...]] = []
         self.timers: list[tuple[int, str]] = []
@@ -74,6 +75,10 @@ class FakeSimulation:
         plain = Reply(status=413 if oversize else 200, body=b'{"path":"%b"}' % path.encode())
         reply = self._reply(path, plain)
         return Outcome(seq=seq, reply=reply, effects=self.effects.pop(path, []))
+
+    def prepare(self, plane, verb, path, query):
+        return 0
+        yield
 
     def rpc(self, method, metadata, message, *, peer="", **_):
         seq = self._enter("rpc", method, dict(metadata), message, peer)
@@ -164,5 +169,6 @@ class FakeSimulation:
     def journal_lines(self, since: int = 0) -> Iterator[bytes]:
         return (b'{"seq":%d}' % (number + 1) for number in range(since, len(self.inputs)))
 
-    def requests(self, **matching: Any) -> list[dict[str, Any]]:
+    def requests_in_steps(self, **matching: Any) -> Generator[None, None, list[dict[str, Any]]]:
+        yield
         return [{"seq": 1, "matching": {name: value for name, value in matching.items() if value}}]

@@ -16,6 +16,7 @@ from sim.api.pipeline.inputs import Outcome, Reply
 from sim.core.model.refusals import Conflict
 from sim.kernel.instants import HOUR, seconds
 from sim.world.format.clock_mode import AUTOJUMP, FAST, MANUAL, PACED, ClockMode, parse_clock_mode
+from tests.kit.http import call as http_call
 
 
 @pytest.mark.parametrize(
@@ -169,3 +170,15 @@ async def test_changing_to_autojump_frees_replies_that_are_held(serve):
     served.host.driver.change(AUTOJUMP)
     assert (await waiting).status == 200
     assert served.sim.now == START + seconds(31)
+
+
+def test_a_limit_on_a_manual_clock_says_that_it_stands_and_blames_nobody(exchange):
+    answers = [http_call(f"{exchange.gateway}/v1/health") for _ in range(25)]
+    refused = [answer for answer in answers if answer.status == 429]
+    assert refused and {answer.headers["x-sim-clock"].split(";")[0] for answer in refused} == {
+        "stands still"
+    }
+    exchange.clock.advance("2s")
+    assert http_call(f"{exchange.gateway}/v1/health").status == 200
+    report = exchange.conformance()
+    assert report.ok, report.broken()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -165,3 +166,23 @@ def _place(template: str, last: tuple[str, ...]) -> int:
     if template in last:
         return 2 + last.index(template)
     return 1 if template.startswith("/state") else 0  # reads the effects of the actions
+
+
+@pytest.mark.spec("S8-8", "S9-2")
+def test_one_off_windows_are_announced_in_the_changelog_and_its_feed(exchange):
+    """§8: what began when it was announced stands nowhere."""
+
+    def feed() -> list[str | None]:
+        answer = call(f"{exchange.docs}/changelog/rss.xml")
+        items = ElementTree.fromstring(answer.body).iter("item")
+        return [item.findtext("title") for item in items]
+
+    former = feed()
+    exchange.control("POST", "/maintenance", {"length": "10m"})
+    assert feed() == former
+    body = {"begins": "2026-09-10T12:00:00-04:00", "length": "1h"}
+    window = exchange.control("POST", "/maintenance", body)
+    assert feed() == ["Maintenance window announced", *former]
+    assert b"2026-09-10T16:00:00Z" in call(f"{exchange.docs}/changelog").body
+    exchange.control("DELETE", f"/maintenance/{window['name']}")
+    assert feed()[0] == "Maintenance window called off"

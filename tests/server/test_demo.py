@@ -38,7 +38,9 @@ STAGES = [
 ]
 
 
-def test_every_stage_of_the_journey_happens_and_its_journal_replays(tmp_path, capsys):
+def test_every_stage_of_the_journey_happens_and_its_journal_replays(tmp_path, capsys, monkeypatch):
+    for name in ("http_proxy", "https_proxy", "all_proxy"):  # nobody answers there
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
     journal = tmp_path / "demo.ndjson"
     assert main(["demo", "--journal", str(journal)]) == 0
     reported = capsys.readouterr().out

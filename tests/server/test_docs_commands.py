@@ -63,7 +63,18 @@ COMPLETED = {
 }
 TAKES_A_FILE = {
     *("check", "run", "sweep", "explain", "judge", "conformance"),
-    *("replay", "timeline", "bisect", "shrink", "explore", "diff", "open", "compare", "witness"),
+    *(
+        "replay",
+        "timeline",
+        "bisect",
+        "shrink",
+        "explore",
+        "diff",
+        "open",
+        "compare",
+        "witness",
+        "audit",
+    ),
 }
 
 

@@ -72,6 +72,11 @@ WRONG = {
     ),
     **{f"reserved bit {bit}": (frame(TEXT, b"hi", rsv=bit), 1002) for bit in (1, 2, 4)},
     **{f"opcode {code}": (frame(code), 1002) for code in (3, 4, 5, 6, 7, 11, 12, 13, 14, 15)},
+    "a length in two bytes that fits into one": (b"\x81\xfe\x00\x02" + MASK + b"hi", 1002),
+    "a length in eight bytes that fits into two": (
+        b"\x81\xff" + (200).to_bytes(8, "big") + MASK + b"x" * 200,
+        1002,
+    ),
     "a ping in parts": (frame(PING, b"x", fin=False), 1002),
     "a long ping": (frame(PING, b"x" * 126), 1002),
     "a continuation of nothing": (frame(CONTINUATION, b"x"), 1002),

@@ -381,3 +381,36 @@ def test_nobody_waits_for_what_cannot_happen(exchange, until, status, text):
         exchange.control("POST", "/clock/advance", {"until": until, "within": "1h"})
     assert refused.value.status == status and text in str(refused.value)
     assert exchange.now == before
+
+
+def test_an_exchange_for_a_module_or_a_session(pytester):
+    """Its reports, its marker, hypothesis; warnings are errors."""
+    pytester.makepyfile(
+        """
+        import pytest
+        from hypothesis import given, settings
+        from hypothesis import strategies as st
+
+        pytestmark = pytest.mark.scenario("maintenance-window", seed=9)
+
+        @pytest.fixture(scope="module")
+        def client(module_exchange):
+            return module_exchange
+
+        @settings(max_examples=3, deadline=None)
+        @given(minutes=st.integers(1, 9))
+        def test_given(module_exchange, minutes):
+            module_exchange.control("POST", "/reset", {})
+            begin = module_exchange.now
+            module_exchange.clock.advance(f"{minutes}m")
+            assert (module_exchange.now - begin).seconds == 60 * minutes
+
+        def test_shared(client, module_exchange, session_exchange):
+            assert client is module_exchange is not session_exchange
+            assert (client.seed, session_exchange.ready["scenario"]) == (9, "quickstart")
+            assert not client.gateway
+        """
+    )
+    result = pytester.runpytest_subprocess("-p", "no:asyncio", "-p", "no:xdist", "-W", "error")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*assert not *", "scenario maintenance-window, seed 9*"])

@@ -28,11 +28,14 @@ from test_tester_tools import ORDERS
 from websockets.asyncio.client import connect as connect_web_socket
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 
+from sim.cli import running_exchange
 from sim.cli.main import main
 from sim.evidence.recording.files import PLANES, UnreadableRecording, body_value
 from sim.evidence.recording.reading import LINE_MAX, read_recording
 from sim.evidence.recording.service_times import service_time
+from sim.server import healthcheck
 from sim.server.recorder.recorder import RecordingRelay, RecordOptions
+from sim.server.recorder.upstream import decoded_headers
 from tests.kit.bodies import APPLICATION as PERSON
 from tests.kit.bodies import retail_order
 from tests.kit.clients import bearer, sdk, signed, subscription, web_socket_url
@@ -85,6 +88,31 @@ def through(exchange, tmp_path):
     run(recorder.stop())
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
+
+
+@pytest.fixture
+def dead_proxy(monkeypatch):
+    """A proxy of the environment at which nobody answers."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+
+
+def test_loopback_is_never_reached_through_a_proxy(dead_proxy, exchange, tmp_path, through):
+    """The recorder on every protocol, the token command and the health check."""
+    line = http.client.HTTPConnection(urlsplit(through.gateway).netloc)
+    line.request("GET", "/v1/health")
+    assert line.getresponse().status == 200
+    line.close()
+    options = [("grpc.enable_http_proxy", 0)]  # the client's own choice
+    with grpc.insecure_channel(through.grpc, options) as channel:
+        book = channel.unary_unary("/exchange.v1.OrderBookAPI/GetOrderBook")
+        with pytest.raises(grpc.RpcError) as refused:
+            book(b"")
+    assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
+    ready = tmp_path / "ready.json"
+    ready.write_text(json.dumps(exchange.ready))
+    assert healthcheck.problem(str(ready)) == ""
+    assert running_exchange.ask(f"{exchange.ready['control']}/_sim/v1/health")["now"]
 
 
 def call(url, body=None, headers=(), method=None):
@@ -576,7 +604,7 @@ def test_a_har_file_is_read(exchange, tmp_path):
     )
     expected = json.loads(body, parse_float=Decimal)
     assert item.answer.body == expected
-    assert recording.warning.endswith("1 requests to other services are left out")
+    assert recording.warning.endswith("1 request to other services is left out")
     file.write_text("{}")
     with pytest.raises(UnreadableRecording, match="not a HAR file"):
         read_recording(file)
@@ -670,13 +698,13 @@ def test_har_files_of_browsers_and_proxies_are_read_in_order_and_without_secrets
     assert SECRET not in (tmp_path / "found.json").read_text() + capsys.readouterr().out
 
 
-ENTRY = "at `$.log.entries[0]"
+ENTRY = "at `$"
 
 
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda item: item.pop("startedDateTime"), f"required field `startedDateTime` - {ENTRY}`"),
+        (lambda item: item.pop("startedDateTime"), "required field `startedDateTime`"),
         (lambda item: item.update(startedDateTime="yesterday"), "offset: 'yesterday'"),
         (lambda item: item.update(time="soon"), f"got `str` - {ENTRY}.time`"),
         (lambda item: item.update(time=1e400), "HAR file: JSON is malformed"),
@@ -696,6 +724,32 @@ def test_a_har_file_that_is_broken_is_told(spoil, message, tmp_path, capsys):
     assert main(["compare", str(file)]) == 2
     reported = " ".join(capsys.readouterr().err.split())
     assert str(file) in reported.replace(" ", "") and message in reported
+
+
+def test_an_odd_entry_is_left_out_with_its_number(tmp_path):
+    url, at = "https://g.example/v2/leagues", "2026-09-08T18:00:00Z"
+    items = [firefox("GET", url, at, 1.0) for _ in range(5)]
+    items[1]["response"]["status"] = "error"
+    items[2]["response"] = None
+    items[3]["request"]["url"] = "https://[half"
+    items[4]["startedDateTime"] = "2026-09-08T18:00:00+0100"
+    file = tmp_path / "browser.har"
+    file.write_text(json.dumps({"log": {"entries": items}}))
+    recording = read_recording(file)
+    assert len(recording.entries) == 1
+    lines = recording.warning.splitlines()
+    assert [line.partition(" is left out: ")[0] for line in lines] == [
+        f"{file}: entry {number}" for number in (2, 3, 4, 5)
+    ]
+
+
+def test_a_header_that_is_not_utf8_passes(through):
+    head = b"GET /v1/health HTTP/1.1\r\nHost: x\r\nX-Name: caf\xe9\xff\r\nConnection: close\r\n\r\n"
+    assert exchange_bytes(through.gateway, head).startswith(b"HTTP/1.1 200 ")
+    (line,) = through.written()
+    assert line["request"]["headers"]["x-name"] == "caf\xe9\xff"
+    values = decoded_headers([(b"X-Name", b"\xc3\xa9"), (b"X-Name", b"\xe9")])
+    assert values == [("X-Name", "\xe9")] * 2
 
 
 def test_a_byte_order_mark_is_skipped(tmp_path, capsys):

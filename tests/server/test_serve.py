@@ -13,7 +13,7 @@ import pytest
 
 from sim.cli.main import main
 from tests.kit.http import status
-from tests.kit.processes import sim
+from tests.kit.processes import Process, sim
 
 SERVE = ("serve", "--port-base", "0", "--clock", "manual")
 SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control", "docs")
@@ -53,6 +53,19 @@ def test_the_ready_file_is_there_once_everything_accepts_and_an_interrupt_ends_i
     assert all(ready[surface] in out for surface in SURFACES)
     assert "PolymarketUS(" in out
     assert journal.read_bytes().count(b"\n") == 2
+
+
+def test_with_fixed_ports_and_a_ready_file_a_server_starts_again_however_it_was_stopped(tmp_path):
+    """As in a container: same ports, same file. A clean stop removes the file."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        base = str(free.getsockname()[1] // 10 * 10)
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP):
+        with Process(tmp_path, "serve", "--port-base", base, keep=True) as served:
+            assert served.process.stdout is not None
+            assert served.process.stdout.readline().startswith("sandbox exchange")
+            assert status(f"{served.ready['gateway']}/v2/leagues") == 200
+            served.end(number)
+            assert served.ready_file.exists() == (number == signal.SIGKILL)
 
 
 def test_a_replayed_journal_can_be_served_from_where_it_came_to(start, tmp_path):

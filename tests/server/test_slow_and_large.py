@@ -7,12 +7,15 @@ from __future__ import annotations
 import asyncio
 import gzip
 import zlib
+from copy import copy
 from itertools import pairwise
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
-from sim.server.http import body, fast_path
+from sim.api.pipeline.inputs import Reply
+from sim.server.http import body, fast_path, unread
 
 MEBIBYTE = 1 << 20
 HEAD = "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n"
@@ -162,7 +165,7 @@ async def test_whoever_does_not_read_a_body_to_its_end_says_that_the_connection_
     assert (b"\r\nAllow: GET" in head) == (status == 405)
 
 
-async def test_of_a_refused_body_a_little_is_discarded_and_the_rest_is_not_read(served):
+async def test_of_a_refused_body_a_part_is_discarded_and_the_rest_is_not_read(served):
     line = await served.line(head_of(1 << 30) + bytes(MEBIBYTE // 2))
     assert (await line.head()).startswith(b"HTTP/1.1 413 ")
     sent = 0
@@ -172,6 +175,15 @@ async def test_of_a_refused_body_a_little_is_discarded_and_the_rest_is_not_read(
             await line.writer.drain()
             sent += MEBIBYTE // 2
     assert served.sim.inputs[0][-1] == 1 << 30
+
+
+@pytest.mark.parametrize("plane", PLANES)
+async def test_a_client_that_sends_all_before_it_reads_gets_the_refusal(served, plane):
+    line = await served.line(head_of(24 * MEBIBYTE), plane)
+    for _ in range(24):
+        line.send(bytes(MEBIBYTE))
+        await line.writer.drain()
+    assert (await line.head()).startswith((b"HTTP/1.1 413 ", b"HTTP/1.1 404 ", b"HTTP/1.1 405 "))
 
 
 async def test_a_client_that_ends_its_refused_body_reads_the_answer(served, raw_http):
@@ -285,3 +297,21 @@ async def test_a_client_of_http_1_0_is_not_told_to_continue(served):
     await asyncio.sleep(0)
     line.send(b"dy")
     assert (await line.rest()).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize("crowded", [False, True])
+async def test_a_client_that_does_not_read_its_answers_is_closed(served, monkeypatch, crowded):
+    """After `STALL_S`; much earlier, after `SHORT_S`, if many bytes wait."""
+    monkeypatch.setattr(unread, "STALL_S", 60.0 if crowded else 0.3)
+    monkeypatch.setattr(unread, "SHORT_S", 0.3 if crowded else 60.0)
+    monkeypatch.setattr(unread, "HELD_MAX", MEBIBYTE if crowded else 1 << 30)
+    reply = Reply(body=bytes(32 * MEBIBYTE))
+    served.sim.replies["/large"] = lambda: copy(reply)
+    address = urlsplit(served.at.exchange)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port, limit=1024)
+    writer.transport.pause_reading()
+    writer.write(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    await asyncio.sleep(1.5)
+    writer.transport.resume_reading()
+    with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+        await reader.readexactly(32 * MEBIBYTE)

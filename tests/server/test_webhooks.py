@@ -4,8 +4,10 @@ moves on.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import time
+from contextlib import suppress
 
 import pytest
 from aiohttp import web
@@ -152,3 +154,56 @@ async def test_a_receiver_whose_certificate_nobody_vouches_for_is_not_sent_anyth
     assert answers(served) == [("a1", 0, "ClientConnectorCertificateError", None, seconds(10))]
     assert received == []
     await runner.cleanup()
+
+
+@pytest.mark.parametrize(
+    ("registered", "called"),
+    [
+        *((path, path) for path in ("/a%2Fb", "/a/../b/./c", "/x?", "/x?a=%20&b=+", "/%7Ea//b")),
+        ("", "/"),
+        ("?q=1", "/?q=1"),
+        ("/caf\u00e9", "/caf%C3%A9"),
+    ],
+)
+async def test_a_receiver_is_called_at_exactly_the_address_that_was_registered(
+    served, registered, called
+):
+    lines = []
+
+    async def answer(reader, writer):
+        lines.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        await attempt(served, f"http://127.0.0.1:{port}{registered}")
+    (request,) = lines
+    assert request.startswith(f"POST {called} HTTP/1.1\r\n")
+    assert f"Host: 127.0.0.1:{port}\r\n" in request
+
+
+async def test_a_receiver_that_sends_only_informational_responses_stops_nobody(served):
+    """The loop goes on meanwhile, and the attempt ends, however many there are."""
+    turns = 0
+
+    async def flood(reader, writer):
+        with suppress(ConnectionError):
+            while True:
+                writer.write(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 2000)
+                await writer.drain()
+
+    async def count_turns():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    server = await asyncio.start_server(flood, "127.0.0.1", 0)
+    counting = asyncio.create_task(count_turns())
+    port = server.sockets[0].getsockname()[1]
+    await attempt(served, f"http://127.0.0.1:{port}/")
+    counting.cancel()
+    server.close()
+    assert answers(served) == [("a1", 0, "ServerDisconnectedError", None, seconds(10))]
+    assert turns > 3

@@ -128,6 +128,7 @@ NO_WORLDS: list[tuple[dict[str, Any], str]] = [
     ({"scenario": 7}, "scenario is the name"),
     ({"scenario": "quickstart", "params": {"a": "b"}}, "unknown parameter 'a'"),
     ({"scenario": "quickstart", "params": {"a": 1}}, "params must map names to texts"),
+    ({"scenario": {"name": "x", "matrix": {"n": ["1", "2"]}}}, "several combinations (n: 1, 2)"),
     ({"params": {"a": "b"}}, "params belong to a scenario"),
     ({"clock": "faster"}, "manual"),
     ({"seed": "x"}, "seed"),

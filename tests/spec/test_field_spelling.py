@@ -20,10 +20,9 @@ from sim.contract.contract import load_contract
 from sim.contract.messages import Message, find_message
 from sim.contract.wire_fields import fields_of
 from sim.world.format.scenario import DEFAULT_START
-from tests.kit import Desk
+from tests.kit import Desk, unlimited
 from tests.spec.tour import Request, begun, operation_of, requests, walk_fields
 from tests.spec.tour import clients as clients_of
-from tests.surfaces.callers import LIMITS
 
 WRONG: tuple[Any, ...] = (
     "",
@@ -54,8 +53,7 @@ WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[a-z0-9]+)*")
 @pytest.fixture(scope="module")
 def world() -> Desk:
     world = begun()
-    for name in LIMITS:
-        world.core.rate_limits.replace(name, "off")
+    unlimited(world.simulation)
     return world
 
 

@@ -213,6 +213,27 @@ def test_l17_what_decides_between_equal_auction_prices_is_a_switch(
     assert trade["aggressor"]["lastPx"] == str(cents)
 
 
+@pytest.mark.parametrize("end", ["settle", "schedule"])
+def test_m42_the_trades_of_an_auction_clear_in_time_whatever_ended_it(
+    world: Desk, end: str
+) -> None:
+    """L16, L25: an operator settles a market, or lets it follow its schedule again."""
+    instrument = collecting(world)
+    world.place(instrument, "buy", 60, 3)
+    world.place(instrument, "sell", 50, 3, user=1)
+    if end == "settle":
+        world.move(instrument, "MATCH_AND_CLOSE_AUCTION")
+        world.settle(instrument, "1")
+    else:
+        world.move(instrument, "SCHEDULE")
+    (trade,) = world.search("trades", symbol=SYMBOL)
+    world.advance("29s")
+    assert trade["state"] == world.search("trades", symbol=SYMBOL)[0]["state"]
+    world.advance("1s")
+    (trade,) = world.search("trades", symbol=SYMBOL)
+    assert trade["state"] == "TRADE_STATE_CLEARED"
+
+
 # ---- settlement
 
 

@@ -254,6 +254,25 @@ def test_w2_books_are_empty_afterwards_whatever_came_in_after_the_cancels(
     assert world.book("opens-late")["state"] == "INSTRUMENT_STATE_OPEN"
 
 
+@pytest.mark.parametrize("operator", [False, True], ids=["schedule", "operator"])
+def test_w2_a_market_that_is_suspended_for_another_reason_by_then_stays_suspended(
+    operator: bool,
+) -> None:
+    """W7, L5: by a segment that begins inside the window, or by an operator's word meanwhile."""
+    later = "" if operator else ", {start: '02:01', length: 21h59m, state: SUSPENDED}"
+    segments = f"[{{start: '00:00', length: {24 if operator else 2}h{later and '1m'}}}{later}]"
+    listed = f"{{symbol: x, tick_size: '0.01', schedule: {segments}}}"
+    start = "clock: {start: 2026-07-09T01:50:00-04:00}"
+    world = begin(more=f"{start}\nworld: {{instruments: [{listed}]}}\n")
+    world.advance_to("2026-07-09T01:59:30-04:00")
+    assert world.trading.state("x").name == "SUSPENDED"
+    world.advance_to("2026-07-09T04:00:00-04:00")
+    if operator:
+        world.move("x", "SUSPENDED")
+    world.advance_to("2026-07-09T06:00:01-04:00")
+    assert world.trading.state("x").name == "SUSPENDED"
+
+
 def test_w7_a_settlement_due_inside_pays_at_the_end(world: Desk) -> None:
     enter(world, "decided")
     enter(world, "decided", "sell", user=1)

@@ -61,8 +61,8 @@ class List(NamedTuple):
 
 LISTS = [
     # §4.1: "limit (number, default 100)" of events; at most 50 leagues on a page.
-    List("GET", "/v1/events", _gateway, "events", 100, "limit"),
-    List("GET", "/v1/markets", _gateway, "markets", 100, "limit"),
+    List("GET", "/v1/events", _gateway, "events", 100, "limit", 100),
+    List("GET", "/v1/markets", _gateway, "markets", 100, "limit", 500),
     List("GET", "/v2/leagues", _gateway, "leagues", 50, "limit", 50),
     # Public reference: instruments 50 unless asked, 1000 at most.
     List("POST", "/v1/refdata/instruments", _firm, "instruments", 50, "pageSize", 1000),

@@ -257,3 +257,12 @@ def test_exactly_twelve_entry_types_are_suppressed(world: Desk) -> None:
     assert aborted >= {"NETTING", "GIVE_UP", "INTEREST", "SETTLEMENT_FEE"}
     displayed = {"DEPOSIT", "WITHDRAWAL", "ORDER_EXECUTION", "COMMISSION", "CORRECTION"}
     assert not aborted & displayed  # "deposits, withdrawals, fills, fees, corrections"
+
+
+@pytest.mark.spec("S7.1-6")
+@pytest.mark.parametrize("character", [b"a", "é".encode(), b"\xff"])
+def test_a_body_is_as_large_as_its_bytes(world: Desk, character: bytes) -> None:
+    """A mebibyte is accepted, whatever its characters are; a little more is not."""
+    most = (1 << 20) // len(character)
+    for count, status in ((most, 400), (most + 1, 413)):
+        assert world.partner.post("/v1/kyc/start", body=character * count).status == status

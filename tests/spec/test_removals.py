@@ -34,3 +34,14 @@ def test_funded_orders_are_served_until_the_6th_of_august_and_what_replaces_them
     request = partner_order(instrument, world.account())
     assert world.rpc_partner.call("OrderFundingService.CreateVendorOrder", request).id
     assert world.transfer("1.00").workflow_id
+
+
+@pytest.mark.spec("S9-3", "S7.1-4")
+def test_a_path_that_is_gone_is_unknown_with_every_verb_and_says_why_over_grpc_too() -> None:
+    """§7.1: 404 is an unknown path, 405 a path that has other verbs."""
+    world = begin(start=f"2026-06-29T{AFTER}", limits=False)
+    for verb in ("GET", "POST"):
+        answer = world.raw("gateway", verb, "/v1/subjects", {})
+        assert (answer.status, answer.reply.rule, "allow" in answer.headers) == (404, "S9-3", False)
+    world = begin(start=f"2026-08-06T{AFTER}", limits=False)
+    assert world.rpc_trader().raw(f"{_SERVICE}GetFundedOrder", b"").rule == "S9-3"

@@ -25,7 +25,7 @@ from sim.run.client.client import RpcError
 from sim.world.format.scenario import DEFAULT_START
 from tests.kit import Desk
 from tests.spec.tour import MARA, begun, clients, operation_of, requests, walk_fields
-from tests.surfaces.callers import caller, path_of, routes, unlimited
+from tests.surfaces.callers import caller, path_of, routes, unlimited_world
 
 ROOT = Path(__file__).resolve().parents[2]
 # Refused for another reason: an unfiltered search times out (§4.3), and a market order without its
@@ -179,7 +179,7 @@ def _says_so(operation: Operation) -> bool:
 
 
 def test_an_empty_request_is_refused_over_grpc_where_something_is_required() -> None:
-    world = unlimited()
+    world = unlimited_world()
     firm = next(item for item in world.simulation.world.parties.firms if item.name == "firms/atlas")
     rpc = world.rpc(firm, MARA)
     wrong = []
@@ -194,7 +194,7 @@ def test_an_empty_request_is_refused_over_grpc_where_something_is_required() -> 
 
 
 def test_a_get_without_a_query_is_refused_only_where_something_of_it_is_required() -> None:
-    world = unlimited()
+    world = unlimited_world()
     silent = []
     for plane, operation, binding in routes():
         if binding[0] == "GET" and plane != "auth":

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from sim.api.codecs.codecs import json_decoder
 from sim.contract.messages import exchange_v1 as wire
 from sim.kernel.instants import format_instant
 from tests.journeys import trader
@@ -427,6 +428,27 @@ def test_a_client_order_id_is_honoured_on_both_doors_and_free_again_when_its_ord
     assert client.post("/v1/trading/orders", json=body).status == 200
     result = world.search("orders", **cancel)
     assert sorted(row["state"] for row in result) == ["ORDER_STATE_CANCELED", "ORDER_STATE_NEW"]
+
+
+@pytest.mark.spec("S2.7-3")
+def test_one_idempotency_key_of_a_participant_places_one_order(world: Desk) -> None:
+    """§2.7: repeated exactly it has the same order, even a finished one; with other terms 409."""
+    instrument, client, rpc = world.quiet(), world.trader(), world.rpc_trader()
+    body = order(instrument, "buy", 30, 1, clordId="mine", idempotencyKey="k1")
+    (first,) = {client.send("/v1/trading/orders", body, "orderId") for _ in range(3)}
+    world.cancel(first)
+    world.advance("1m")
+    assert client.send("/v1/trading/orders", body, "orderId") == first
+    request = json_decoder(wire.InsertOrderRequest)(body)
+    assert rpc.call("OrderEntryAPI.InsertOrder", request).order_id == first
+    batch = {"requests": [order(instrument, "buy", 29, 1, idempotencyKey="k2"), body]}
+    listed = client.send("/v1/trading/orders/list", batch, "responses")
+    assert listed == client.send("/v1/trading/orders/list", batch, "responses")
+    assert listed[1] == {"orderId": first}
+    for other in (body | {"price": "1"}, order(instrument, "sell", 30, 1, idempotencyKey="k1")):
+        assert client.post("/v1/trading/orders", json=other).status == 409
+    assert world.trader(1).send("/v1/trading/orders", body, "orderId") != first  # its own key
+    assert len(world.search("orders", symbol=instrument.symbol)) == 2
 
 
 @pytest.mark.spec("S2.8-2")

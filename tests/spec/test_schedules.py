@@ -235,3 +235,32 @@ def test_l6_what_moves_at_one_instant_moves_by_symbol() -> None:
     opened = [symbol for symbol, state in streams.states_on(changes) if state == "OPEN"]
     moved = [symbol for symbol in opened if symbol in ("zz-last", "aa-first", "mm-middle")]
     assert moved == ["aa-first", "mm-middle", "zz-last"]
+
+
+@pytest.mark.spec("S4.4-5")
+def test_l3_a_segment_hides_a_book_in_which_nobody_has_had_an_order() -> None:
+    """The stream of books says so from the beginning of the segment, as the read of the book does."""
+    world = scheduled(
+        "2026-10-06T14:00:00Z",
+        {"start": "09:00", "length": "2h"},
+        {"start": "11:00", "length": "2h", "hide_market_data": True},
+    )
+    books = streams.books(world, SYMBOL)
+    world.advance_to("2026-10-06T15:00:00Z")
+    world.move(SYMBOL, "SUSPENDED", "SCHEDULE")
+    hidden = [frame.update.book_hidden for frame in books.take() if frame.update]
+    again = streams.books(world, SYMBOL).take()[0].update
+    assert (hidden[0], hidden[-1], again.book_hidden) == (False, True, True)
+
+
+@pytest.mark.spec("S4.4-5")
+def test_l27_a_corrected_price_of_a_book_in_which_nobody_has_had_an_order_is_sent() -> None:
+    """The book before the correction is not sent again."""
+    world = scheduled("2026-10-06T14:00:00Z", {"start": "09:00", "length": "2h"})
+    books = streams.books(world, SYMBOL)
+    world.move(SYMBOL, "CLOSED", "EXPIRED")
+    for price in ("1", "0"):
+        world.operate("instrument.settle", SYMBOL, price=price)
+        world.advance("1s")
+    prices = [frame.update.stats.settlement_px for frame in books.take() if frame.update]
+    assert prices[-1] == 0

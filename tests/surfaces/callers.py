@@ -16,10 +16,9 @@ from sim.contract.contract import Binding, Operation, Plane, load_contract
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import Side, TimeInForce
 from sim.core.model.orders import Order
-from sim.core.service.rate_limits import LIMITS
 from sim.run.client.client import Http
 from sim.world.format.scenario import DEFAULT_START
-from tests.kit import FEW_GAMES, Desk, begin
+from tests.kit import FEW_GAMES, Desk, begin, unlimited
 
 CONTRACT = load_contract()
 SERVED = [
@@ -31,11 +30,10 @@ SERVED = [
 _TRACES = frozenset({"timers", "entropy", "ids", "credentials", "rate_limits", "faults", "now"})
 
 
-def unlimited() -> Desk:
+def unlimited_world() -> Desk:
     """Return the quickstart with few games, without rate limits and random quirks."""
     world = begin(FEW_GAMES)
-    for name in LIMITS:
-        world.core.rate_limits.replace(name, "off")
+    unlimited(world.simulation)
     world.preset("ideal")
     return world
 

@@ -109,8 +109,9 @@ def test_outcome_side_and_action_begin_on_their_date(start: str, existing: bool)
     assert alone.status == (200 if existing else 400), alone.body
     if not existing:
         assert "intent is required" in alone.json()["message"]
-    both = client.post("/v1/orders", json=body | {"intent": "ORDER_INTENT_BUY_LONG"}).json()["id"]
-    order = world.retail_read(both)
+    other = client.post("/v1/orders", json=body | {"intent": "ORDER_INTENT_BUY_LONG"})
+    assert other.status == (400 if existing else 200)
+    order = world.retail_read((alone if existing else other).json()["id"])
     assert order["intent"] == f"ORDER_INTENT_BUY_{'SHORT' if existing else 'LONG'}"
     assert ({"outcomeSide", "action"} <= set(order)) is existing
     assert existing or not {"outcomeSide", "action"} & set(order)

@@ -19,7 +19,15 @@ from sim.api.codecs.protobuf import descriptor_pool
 from sim.contract.contract import Binding, Operation, Plane
 from sim.contract.messages import Message, find_message
 from tests.kit import Desk
-from tests.surfaces.callers import SERVED, caller, check_refusal, kept, path_of, routes, unlimited
+from tests.surfaces.callers import (
+    SERVED,
+    caller,
+    check_refusal,
+    kept,
+    path_of,
+    routes,
+    unlimited_world,
+)
 
 ROUTES = routes()
 WITH_BODY = [route for route in ROUTES if route[2][2] and route[0] != "auth"]
@@ -29,7 +37,7 @@ LENIENT = {"RefDataAPI", "RefDataSportsAPI"}
 
 @pytest.fixture(scope="module")
 def world() -> Desk:
-    return unlimited()
+    return unlimited_world()
 
 
 Route: TypeAlias = tuple[Plane, Operation, Binding]
@@ -367,7 +375,7 @@ def test_random_bytes_never_fail_inside(operation: Operation, data: st.DataObjec
     assert reply.code != 13
 
 
-_shared = cache(unlimited)
+_shared = cache(unlimited_world)
 
 
 @pytest.mark.parametrize(

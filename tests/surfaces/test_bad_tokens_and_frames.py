@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 from sim import Simulation, load_scenario
 from sim.api.pipeline.settings import Settings
 from tests.kit import Desk
-from tests.surfaces.callers import kept, unlimited
+from tests.surfaces.callers import kept, unlimited_world
 
 NAMES = ("grant_type", "client_id", "client_assertion_type", "client_assertion", "audience")
 
 
 @pytest.fixture(scope="module")
 def world() -> Desk:
-    return unlimited()
+    return unlimited_world()
 
 
 def refused(answer: Any, *errors: str) -> None:
@@ -71,7 +71,7 @@ def test_every_field_of_a_token_request_is_checked(world: Desk, as_json: bool) -
 
 @pytest.mark.spec("S5.1-2")
 def test_a_token_request_names_its_client_unless_a_switch_lets_stock_clients_leave_it_out() -> None:
-    world = unlimited()
+    world = unlimited_world()
     answer = world.auth.post("/oauth/token", form=form(world, client_id=None))
     refused(answer, "invalid_request")
     assert (answer.status, "client_id" in answer.json()["error_description"]) == (400, True)
@@ -234,7 +234,7 @@ def test_a_public_key_used_as_a_secret_signs_nothing(world: Desk) -> None:
     refused(answer, "invalid_client", "invalid_client_assertion")
 
 
-_shared = cache(unlimited)
+_shared = cache(unlimited_world)
 
 
 ANYTHING = st.recursive(

@@ -24,7 +24,7 @@ from sim.core.model.refusals import Unavailable
 from sim.kernel.instants import minutes
 from sim.run.client.client import RpcError
 from tests.kit import Desk
-from tests.surfaces.callers import counted, place, unlimited
+from tests.surfaces.callers import counted, place, unlimited_world
 
 TRADES = 1600
 
@@ -76,7 +76,7 @@ REPORTS = DOWNLOADS[:3]
 
 def busy(count: int) -> Desk:
     """Two participants trade one contract back and forth, `count` times."""
-    world = unlimited()
+    world = unlimited_world()
     symbol = world.quiet().symbol
     for number in range(count):
         for user in (0, 1):

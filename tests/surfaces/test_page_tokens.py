@@ -23,9 +23,8 @@ from sim.api.codecs.codecs import fields_of
 from sim.api.pipeline.paging import write_cursor
 from sim.contract.contract import Operation
 from sim.contract.messages.exchange_v1 import UserFilter
-from sim.core.service.rate_limits import LIMITS
 from sim.run.client.client import Http, RpcError
-from tests.kit import Desk
+from tests.kit import Desk, unlimited
 from tests.surfaces.callers import SERVED, check_refusal
 
 TOKENS = ("page_token", "cursor")
@@ -74,8 +73,7 @@ class World:
 
     def __init__(self, reading: str) -> None:
         self.desk = Desk(Simulation(replace(QUICKSTART, reading=reading)))
-        for name in LIMITS:
-            self.desk.core.rate_limits.replace(name, "off")
+        unlimited(self.desk.simulation)
         self.desk.preset("ideal")
         self._trade()
         self._quote()

@@ -19,7 +19,7 @@ from sim.core.model.enums import Side
 from sim.kernel.instants import format_instant
 from sim.run.client.client import RpcError, Stream
 from tests.kit import Desk, streams
-from tests.surfaces.callers import caller, counted, place, unlimited
+from tests.surfaces.callers import caller, counted, place, unlimited_world
 
 SIDES = (Side.BUY, Side.SELL)
 USERS = 2
@@ -30,7 +30,7 @@ def world() -> Desk:
     """Two participants of one firm trade two instruments over some minutes; some orders are
     canceled, some rest.
     """
-    world = unlimited()
+    world = unlimited_world()
     sim = world.simulation
     # bounds are drawn independently
     sim.control("assumption.set", "report.reversed_window", {"value": "empty"})
@@ -297,7 +297,7 @@ def test_open_orders_are_found_without_reading_those_that_are_done(
 
 @pytest.mark.spec("S4.3-8", "S4.3-10")
 def test_nothing_has_a_parent_unless_the_orders_of_a_list_are_told_to() -> None:
-    world = unlimited()
+    world = unlimited_world()
     trader = world.rpc_trader()
     instrument = world.quiet()
 
@@ -335,7 +335,7 @@ def test_nothing_has_a_parent_unless_the_orders_of_a_list_are_told_to() -> None:
 
 @pytest.mark.spec("S6.2-2")
 def test_resuming_position_changes_reads_no_more_than_the_day_they_resume_in() -> None:
-    world = unlimited()
+    world = unlimited_world()
     trading, instrument = world.trading, world.quiet()
 
     def trade(times: int) -> None:
@@ -389,7 +389,7 @@ SEARCHES = ("/v1/report/orders/search", "/v1/report/executions/search", "/v1/rep
 @pytest.mark.parametrize("path", [*SEARCHES, "/v1/report/trades/stats"])
 def test_both_spellings_of_structured_filters_have_the_same_allowlist(path: str) -> None:
     """`field_filter`, and `filter` in the syntax of ListInstruments: neither is ignored."""
-    world = unlimited()
+    world = unlimited_world()
     client, symbol = caller(world, "exchange"), world.quiet().symbol
     for column in ("update_time", "create_time"):
         comparison = {
@@ -437,7 +437,7 @@ def test_a_clause_in_a_filter_filters(world: Desk) -> None:
 @pytest.mark.parametrize("path", SEARCHES[:2])
 def test_other_unfiltered_searches_time_out_where_that_is_wanted(path: str) -> None:
     """R6: "not for unfiltered report queries" (§7.1) has no probability, so the quirk is off."""
-    world = unlimited()
+    world = unlimited_world()
     client = caller(world, "exchange")
     assert {client.post(path, json={}).status for _ in range(8)} == {200}
     world.quirk("unfiltered_reports_time_out", "always")
@@ -457,7 +457,7 @@ def test_other_unfiltered_searches_time_out_where_that_is_wanted(path: str) -> N
 @pytest.mark.spec("S7.1-1")
 def test_a_call_that_names_nothing_is_told_what_is_missing() -> None:
     """gRPC delivers an empty field; the answer must not call it an unknown name."""
-    world = unlimited()
+    world = unlimited_world()
     for operation, request, missing in (
         ("OrderBookAPI.GetOrderBook", wire.GetOrderBookRequest(), "symbol"),
         ("OrderBookAPI.GetBBO", wire.GetBBORequest(), "symbol"),
@@ -486,7 +486,7 @@ def test_statistics_of_a_time_in_which_an_instrument_could_not_trade_are_zero(
     """An instrument that was listed at this instant, or a range that ends before its listing, is no
     error. A reversed range is one.
     """
-    world = unlimited()
+    world = unlimited_world()
     world.operate("instrument.create", symbol="new-born", tick_size="0.01", state="OPEN")
     client = caller(world, "exchange")
     answer = client.post("/v1/report/trades/stats", json={"symbol": "new-born", **asked})
@@ -524,7 +524,7 @@ def test_a_window_that_ends_before_it_starts_is_a_bad_combination() -> None:
     """All searches refuse it before they read rows. With assumption report.reversed_window they
     return no rows instead.
     """
-    world = unlimited()
+    world = unlimited_world()
     client, account = caller(world, "exchange"), world.account()
     asked = [
         ("POST", path, TIMES)

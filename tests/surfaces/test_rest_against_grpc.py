@@ -32,7 +32,7 @@ from sim.core.funding.funding import sources_of
 from sim.kernel.instants import format_instant, minutes
 from sim.run.client.client import Connection
 from tests.journeys import firm, order, poor_firm, quiet, retail_order, trader
-from tests.surfaces.callers import SERVED, kept, unlimited
+from tests.surfaces.callers import SERVED, kept, unlimited_world
 from tests.wide_numbers import wide
 
 BOTH = [
@@ -67,7 +67,7 @@ class Pair:
     """
 
     def __init__(self) -> None:
-        self.rest, self.grpc = unlimited(), unlimited()
+        self.rest, self.grpc = unlimited_world(), unlimited_world()
         self.existing, _ = [self._prepare(world) for world in (self.rest, self.grpc)]
         for world in (self.rest, self.grpc):
             world.simulation.snapshot("ready")

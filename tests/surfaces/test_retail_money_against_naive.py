@@ -15,6 +15,7 @@ import pytest
 
 from sim.run.client.client import Stream
 from tests.journeys import operate
+from tests.kit import unlimited
 from tests.surfaces.test_money_against_naive import (
     MAKER,
     MARKETS,
@@ -97,8 +98,7 @@ class RetailBoth(Both):
             if key.account.startswith("firms/naive/")
         }
         self.retail = {user: self.world.retail(keys[user]) for user in USERS}
-        for name in ("retail", "public"):
-            self.world.simulation.exchange.rate_limits.replace(name, "off")
+        unlimited(self.world.simulation)
         self.sockets = {user: self.world.web_socket(keys[user], "/v1/ws/private") for user in USERS}
         for socket in self.sockets.values():
             subscribe(socket)
@@ -311,8 +311,15 @@ def test_a_settlement_and_its_correction_are_told_with_what_was_held_before() ->
             moved = before["netPosition"], before["cost"]["value"] != "0.0000"
             assert moved == (("0", False) if number else (f"{sign}2", True))
             assert after["cost"]["value"] == "0.0000"
-            (displayed,) = both.activities(user, "POSITION_RESOLUTION")
-            assert displayed["side"] == "POSITION_RESOLUTION_SIDE_LONG"
+            newest, *older = both.activities(user, "POSITION_RESOLUTION")
+            side = ("LONG", "SHORT")[number]
+            assert (newest["side"], len(older)) == (f"POSITION_RESOLUTION_SIDE_{side}", number)
+            for displayed, moved_to in (
+                (newest["beforePosition"], before),
+                (newest["afterPosition"], after),
+            ):
+                assert displayed["realized"] == moved_to["realized"]
+                assert displayed["netPosition"] == moved_to["netPosition"]
         both.world.advance("1s")
 
 

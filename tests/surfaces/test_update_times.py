@@ -162,8 +162,6 @@ def test_lists_sort_by_what_they_show() -> None:
     for moment in ("2026-09-09T01:00:00Z", "2026-09-10T11:00:00Z"):
         world.advance_to(moment)
         for path, name in (("/v1/events", "events"), ("/v1/markets", "markets")):
-            result = world.gateway.get(
-                path, params={"limit": 6000, "orderBy": "updatedAt", "orderDirection": "desc"}
-            ).json()[name]
+            result = world.rows(path, name, orderBy="updatedAt", orderDirection="desc")
             times = [item["updatedAt"] for item in result]
             assert times == sorted(times, reverse=True), (moment, path)

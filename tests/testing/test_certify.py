@@ -95,17 +95,19 @@ def test_a_good_client_passes_and_what_it_never_did_is_not_exercised(good: list[
     assert unexercised == [
         "survives-retail-maintenance",
         "narrow-reports",
+        "prices-on-tick",
         "quotes-by-the-requester",
         "confirm-in-time",
     ]
     assert [entry.evidence for entry in report.verdicts if entry.verdict == "not exercised"][
-        :3
+        :4
     ] == [
         ("it needs CreateOrder and a call after it, which the tests did not make",),
         (
             "it applies to the next report query after the 504 of an unfiltered one, and there was"
             " no such case",
         ),
+        ("it applies to a retail order with a price, and there was no such case",),
         ("it applies to a quote on a request, and there was no such case",),
     ]
 

@@ -68,10 +68,10 @@ def test_a_bug_whose_place_has_changed_is_no_bug() -> None:
     ("tool", "bug", "text"),
     [
         ("hunt", "reservation_kept", "invariant: orders: "),
-        ("hunt", "session_revoked_late", "twin: AccountsAPI.GetWhoAmI accepted a token at "),
-        ("hunt", "fee_rounded_down", "twin: the fee of "),
+        ("hunt", "session_revoked_late", "law: input "),
+        ("hunt", "fee_rounded_down", "law: input "),
         ("judge", "clock_trusted", "token-refreshed-in-time: "),
-        ("judge", "backoff_ignored", "retry-after: "),
+        ("certify", "backoff_ignored", "retry-after: "),
         ("certify", "retry_without_key", "idempotent-retry: "),
         ("beliefs", "decimals_as_floats", "knows what it spent"),
     ],

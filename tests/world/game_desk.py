@@ -21,8 +21,7 @@ class GameDesk(Desk):
 
     def events(self, **query: Any) -> list[Any]:
         """The events of a list."""
-        answer = self.gateway.get("/v1/events", params={"limit": 2000, **query})
-        return list(answer.json()["events"])
+        return self.rows("/v1/events", "events", **query)
 
     def event(self, slug: str) -> Any:
         """An event by its slug."""

@@ -355,10 +355,14 @@ def test_a_catalogue_tries_filters_on_one_game_of_a_kind() -> None:
         lambda event: event.category != "sports",
         lambda event: event.category == "crypto",
         lambda event: event.series_slug == "rates",
-        lambda event: any(market.slug == "by-hand" for market in event.markets),
     ):
         passing = [bool(event.slug) and test(event) for event in events]
         assert list(catalogue.events_where(test)) == passing
+        both = [
+            passed and bool(event.game_id) for passed, event in zip(passing, events, strict=True)
+        ]
+        assert list(catalogue.events_where(test, lambda event: bool(event.game_id))) == both
+    assert list(catalogue.events_where()) == [bool(event.slug) for event in events]
     markets = listed.markets(events)
     for of_market in (
         lambda market: market.category == "sports",
@@ -368,6 +372,8 @@ def test_a_catalogue_tries_filters_on_one_game_of_a_kind() -> None:
     ):
         fits = [market is not None and of_market(market) for market in markets]
         assert list(catalogue.markets_where(of_market)) == fits
+        of_events = [any(map(of_market, event.markets)) for event in events]
+        assert list(catalogue.events_with_market(of_market)) == of_events
         dormant = catalogue.dormant_markets
         assert list(catalogue.markets_where(of_market, dormant_only=True)) == [
             passed and position in dormant for position, passed in enumerate(fits)

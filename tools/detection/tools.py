@@ -24,8 +24,9 @@ from sim.run.client.client import RpcError, connect
 from sim.search.campaign import matching_variants
 from sim.search.explore import ExploreRequest, run_trial, variants
 from sim.search.fuzz import with_random_steps
-from sim.search.hunt import episode
+from sim.search.hunt import judges
 from sim.search.hunt.campaign import Campaign, HuntPlan
+from sim.search.hunt.judges import Judges
 from sim.search.hunt.oracles import Oracles
 from sim.search.hunt.roots import roots_of
 from sim.testing.certify.judge import LegResult, judge, leg_of_simulation
@@ -100,7 +101,7 @@ def witness(over: Over, bug: str = "") -> Iterator[Sentence]:
     """Episodes of random calls, streams and clock steps, checked by the witness alone."""
     for name in ("_invariants", "_answer", "at_the_end"):
         setattr(Oracles, name, lambda *args: iter(()))
-    _without_twin()
+    _without_law()
     yield from hunt(over, column="witness")
 
 
@@ -108,13 +109,13 @@ def conformance(over: Over, bug: str = "") -> Iterator[Sentence]:
     """The same episodes, checked against the contract only: forms of answers, internal errors."""
     for name in ("_invariants", "at_the_end"):
         setattr(Oracles, name, lambda *args: iter(()))
-    _without_twin()
-    vars(episode)["judge"] = lambda observations: Witness({})
+    _without_law()
+    vars(judges)["judge"] = lambda observations: Witness({})
     yield from hunt(over, column="conformance")
 
 
 class _Silent:
-    """A twin that calculates nothing."""
+    """A judge that says nothing."""
 
     def __init__(self, simulation: Simulation) -> None: ...
 
@@ -122,11 +123,11 @@ class _Silent:
         return iter(())
 
 
-def _without_twin() -> None:
-    """Run episodes without a twin and without repeated calls."""
-    for name in ("of_protocols", "of_pages"):
-        setattr(episode.Agreement, name, lambda *args: iter(()))
-    vars(episode)["Twin"] = _Silent
+def _without_law() -> None:
+    """Run episodes without the law, and without judging repeated calls."""
+    Judges.law = _Silent
+    for name in ("Relations", "ReplayedFrames"):
+        vars(judges)[name] = _Silent
 
 
 class Properties:

@@ -8,7 +8,7 @@ bytes without becoming text.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sim.contract.messages import Message
@@ -18,6 +18,15 @@ LARGE_MESSAGES = frozenset(("gateway.v1.Event", "gateway.v1.Market"))
 LIST_MARK = "\0"
 
 _GENERATION_MAX = 12_000_000  # bytes of a generation, for each message type and dialect
+
+
+def large_parts(message: Message) -> Iterator[Message]:
+    """Yield the large messages in the lists of a message."""
+    for name in message.__struct_fields__:
+        values = getattr(message, name)
+        if isinstance(values, list) and values and isinstance(values[0], Message):
+            if values[0].__full_name__ in LARGE_MESSAGES:
+                yield from values
 
 
 def caching_encoder(write: Callable[[Message], str]) -> Callable[[Message], bytes]:

@@ -14,6 +14,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar
 
+from msgspec import json
 from msgspec.structs import replace
 
 from sim.api.pipeline.account_access import trading_account, visible_accounts
@@ -28,6 +29,7 @@ from sim.core.model.enums import OrderType, SelfMatchPrevention, Side, TimeInFor
 from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied, Refusal
 
 LIST_MAX = 20
+_ENTRY_KEY = "entry"  # kind of the idempotency keys of participants' orders
 
 E = TypeVar("E", bound=IntEnum)
 R = TypeVar("R")
@@ -48,7 +50,33 @@ def insert_order(
     deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
     command = place_command(caller, request, deferred=deferred)
     exchange.order_sessions.check(command.session_id, command.account)
-    return wire.InsertOrderResponse(order_id=exchange.trading.order_service.enter(command).id)
+    return wire.InsertOrderResponse(order_id=_enter_once(exchange, request, command))
+
+
+def _enter_once(exchange: Exchange, request: wire.InsertOrderRequest, command: PlaceOrder) -> str:
+    """Place an order and return its id.
+
+    S2.7-3: an idempotency key that the participant used before has its order already.
+    """
+    key, owner = request.idempotency_key, command.participant
+    earlier = _earlier_order(exchange, owner, request)
+    if earlier:
+        return earlier
+    order = exchange.trading.order_service.enter(command)
+    if key:
+        exchange.partners.remember(_ENTRY_KEY, owner, key, json.encode(request), order.id)
+    return order.id
+
+
+def _earlier_order(exchange: Exchange, owner: str, request: wire.InsertOrderRequest) -> str:
+    """Return the id of the order of an idempotency key; "" for a new one or none.
+
+    Refused as AlreadyExists if the key was used for another order.
+    """
+    if not request.idempotency_key:
+        return ""
+    key, body = request.idempotency_key, json.encode(request)
+    return exchange.partners.earlier_result(_ENTRY_KEY, owner, key, body, "S2.7-3")
 
 
 @handles("OrderEntryAPI.InsertOrderList")
@@ -60,12 +88,12 @@ def insert_order_list(
     One malformed entry refuses the whole list before anything is placed. A business reject becomes
     a REJECTED execution (rule M38).
     """
-    enter = exchange.trading.order_service.enter
-    entries = enumerate(_entries(request.requests))
-    first, *others = [_entry_command(exchange, caller, index, entry) for index, entry in entries]
-    ids = [enter(first).id]
+    entries = _entries(request.requests)
+    commands = [_entry_command(exchange, caller, *each) for each in enumerate(entries)]
+    ids = [_enter_once(exchange, entries[0], commands[0])]
     parent = ids[0] if exchange.ctx.assumptions.text(ORDER_PARENT) == "list" else ""
-    ids += [enter(replace(command, parent_id=parent)).id for command in others]
+    for entry, command in zip(entries[1:], commands[1:], strict=True):
+        ids.append(_enter_once(exchange, entry, replace(command, parent_id=parent)))
     return wire.InsertOrderListResponse(
         responses=[wire.InsertOrderResponse(order_id=order_id) for order_id in ids]
     )
@@ -152,7 +180,8 @@ def _entry_command(
     try:
         command = place_command(caller, request, deferred=True)
         exchange.order_sessions.check(command.session_id, command.account)
-        exchange.trading.order_service.preview(command)
+        if not _earlier_order(exchange, command.participant, request):
+            exchange.trading.order_service.preview(command)
     except InvalidRequest as error:
         raise refusal_of_entry(index, error) from error
     except NotFound as error:
@@ -325,10 +354,10 @@ def insert_order_cross(
     """
     if len(request.requests) != 2:
         raise InvalidRequest(
-            f"requests: a cross has two sides, not {len(request.requests)}", rule="cross"
+            f"requests: a cross has two sides, not {len(request.requests)}", rule="M44"
         )
     if request.cross_type != wire.CrossType.CROSS_TYPE_ALL_OR_NONE:
-        raise InvalidRequest("cross_type must be CROSS_TYPE_ALL_OR_NONE", rule="cross")
+        raise InvalidRequest("cross_type must be CROSS_TYPE_ALL_OR_NONE", rule="M44")
     priority = member(Side, request.cross_prioritized_side, "cross_prioritized_side")
     first, second = (
         _command(exchange, caller, index, side) for index, side in enumerate(request.requests)
@@ -336,7 +365,7 @@ def insert_order_cross(
     if first.account == second.account and exchange.ctx.assumptions.text(CROSS_ACCOUNTS) == "firm":
         raise InvalidRequest(
             "requests: the two sides of a cross must be for different accounts",
-            rule="cross",
+            rule="M44",
             remedy="name an account in each request",
         )
     orders = exchange.trading.order_service.cross(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
-from sim.api.gateway.list_query import arranged, check_page, page
+from sim.api.gateway.list_query import arranged, page
 from sim.api.gateway.sports import league_facts, teams_of_provider, teams_where
 from sim.api.pipeline.handler import handles
 from sim.contract.messages import exchange_v1 as wire
@@ -36,7 +36,6 @@ def get_sports_teams(
     exchange: Exchange, request: wire.GetSportsTeamsRequest
 ) -> wire.GetSportsTeamsResponse:
     """List the teams that pass every filter, ordered by id by default."""
-    limit = check_page(request.limit or 0, request.offset or 0)
     order = request.order_by or "id"
     if order not in _TEAM_KEYS:
         raise InvalidRequest(
@@ -44,7 +43,7 @@ def get_sports_teams(
         )
     teams = teams_where(exchange, request.filters or wire.TeamsFilters())
     ordered = arranged(teams, _TEAM_KEYS, (order,), request.order_direction or "asc")
-    teams = page(ordered, limit, request.offset or 0)
+    teams = page(ordered, request.limit or 0, request.offset or 0)
     return wire.GetSportsTeamsResponse(teams=[_team(team) for team in teams])
 
 

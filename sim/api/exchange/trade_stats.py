@@ -24,7 +24,7 @@ from sim.core.model.orders import Trade
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import DAY, Instant
 
-BARS_MAX = 10_000
+BARS_MAX = 1_000
 
 
 @handles("ReportAPI.GetTradeStats")

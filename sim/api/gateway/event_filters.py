@@ -12,10 +12,10 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from sim.api.gateway.event_views import event_view
-from sim.api.gateway.list_query import PAGE_DEFAULT, check_page, folded
+from sim.api.gateway.list_query import EVENTS_MAX, folded, page_length
 from sim.api.gateway.market_columns import SORTED_BY
 from sim.api.gateway.market_index import MarketIndex
-from sim.contract.messages.gateway_v1 import Event, Market, Tag
+from sim.contract.messages.gateway_v1 import Event, Tag
 from sim.core.exchange import Exchange
 from sim.core.model.reference_data import Flags
 from sim.kernel.indexes.ordered_index import KeyIndex, both, flags_of, pick
@@ -36,9 +36,7 @@ class EventFilters(NamedTuple):
 
     def select(self, index: MarketIndex) -> Flags:
         """Flag the events that pass."""
-        tests = self.tests
-        passed = index.catalogue.events_where(lambda event: all(test(event) for test in tests))
-        return reduce(both, self.flags, passed)
+        return reduce(both, self.flags, index.catalogue.events_where(*self.tests))
 
 
 def events_numbered(index: MarketIndex, ids: Iterable[int]) -> Flags:
@@ -58,11 +56,6 @@ def events_like(index: MarketIndex, test: Test) -> Flags:
     return bytes(map(test, index.catalogue.events))
 
 
-def events_with_market(index: MarketIndex, test: Callable[[Market], bool]) -> Flags:
-    """Flag the events with a market that passes a test of its template's properties."""
-    return index.catalogue.events_where(lambda event: any(map(test, event.markets)))
-
-
 def carrying(tags: Iterable[Tag], numbers: Collection[int], *, related: bool) -> frozenset[str]:
     """Return the ids of tags that match a request's tag numbers.
 
@@ -75,8 +68,8 @@ def carrying(tags: Iterable[Tag], numbers: Collection[int], *, related: bool) ->
 
 def shared_tests(exchange: Exchange, request: Any) -> Iterator[Callable[[Any], bool]]:
     """Yield tests of what lists of events and of markets filter alike: category, switches, tags."""
-    if request.categories:
-        yield lambda row: row.category in request.categories
+    if categories := frozenset(request.categories):
+        yield lambda row: row.category in categories
     if not request.include_hidden:
         yield lambda row: not row.hidden
     if request.archived is not None:
@@ -99,7 +92,7 @@ def events_between(index: MarketIndex, name: str, bounds: Bounds) -> Iterator[Fl
 
 def event_keys(index: MarketIndex, names: Iterable[str]) -> list[KeyIndex]:
     """Return the sort keys of events; names without a key are ignored."""
-    keys = (_event_key(index, folded(name)) for name in names)
+    keys = (_event_key(index, name) for name in dict.fromkeys(map(folded, names)))
     return [key for key in keys if key is not None]
 
 
@@ -115,7 +108,7 @@ def event_page(
 
     `order`: keys, whether descending.
     """
-    size = check_page(request.limit, request.offset) or PAGE_DEFAULT
+    size = page_length(request.limit, request.offset, most=EVENTS_MAX)
     return event_views(index, pick(flags, *order, request.offset, size))
 
 

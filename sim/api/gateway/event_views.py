@@ -6,14 +6,26 @@ generated event has one state for all of its markets that are dormant, because t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
+from itertools import repeat
+
 from msgspec.structs import replace
 
 from sim.api.gateway.game_views import show_game, whole_seconds
-from sim.api.gateway.live_views import liquidity, listed, market_version, market_view, open_interest
+from sim.api.gateway.live_views import (
+    MarketVersion,
+    liquidity,
+    listed,
+    market_version,
+    market_view,
+    open_interest,
+)
 from sim.api.pipeline.answer_cache import AnswerCache
 from sim.contract.messages.gateway_v1 import Event, EventCombos, ImageDisplayType, Market
 from sim.core.catalogue.assumptions import EVENTS_DEPRECATED
 from sim.core.exchange import Exchange
+from sim.core.lifecycle.outcomes import has_sets, match_score
 from sim.core.lifecycle.states import OVER_STATES
 from sim.core.model.enums import InstrumentState
 from sim.core.model.games import Game
@@ -69,13 +81,15 @@ def event_view(exchange: Exchange, event: Event) -> Event:
     """Return an event as it is now, with its markets."""
     game = how_it_stands(exchange, event)
     version: tuple[object, ...]
+    versions: Iterable[MarketVersion | None] = repeat(None)
     if exchange.reference.generated_dates(event.slug) is None:
-        version = tuple(market_version(exchange, market) for market in _listed(exchange, event))
+        versions = [market_version(exchange, market) for market in _listed(exchange, event)]
+        version = tuple(versions)
     else:
         version = _generated_version(exchange, event)
 
     def build() -> Event:
-        markets = [market_view(exchange, market) for market in _listed(exchange, event)]
+        markets = list(map(partial(market_view, exchange), _listed(exchange, event), versions))
         return _event(exchange, event, markets, game)
 
     deprecated = exchange.ctx.assumptions.text(EVENTS_DEPRECATED)
@@ -105,21 +119,18 @@ def how_it_stands(exchange: Exchange, event: Event) -> Game:
     """Return the state of an event's game: as reported, else by the game clock, else its final
     state.
 
-    A game that was reported only as ended is over, with the score of its periods.
+    A reported game has the score by which its markets are paid (rule L29), whether periods, goals
+    or the score itself was reported. A set or map counts for it once the game is over.
     """
     games, slug = exchange.games, event.slug
     game = games.simulated_game(slug) or _planned_result(exchange, event) or games.get(slug)
-    if not game.ended:
-        return game
-    period = "FT" if game.period in (None, "", "NS") else game.period
-    if game.home_score is None and game.away_score is None and game.periods:
-        parts = list(game.periods.values())
-        # The score of a period counts won sets or maps
-        if not {"S1", "M1"}.isdisjoint(game.periods):
-            parts = [(int(home > away), int(away > home)) for home, away in parts]
-        home, away = (sum(side) for side in zip(*parts, strict=True))
-        return replace(game, period=period, home_score=home, away_score=away)
-    return replace(game, period=period)
+    if games.is_reported(slug) and not game.simulated:
+        score = match_score(game) if game.ended or not has_sets(game) else None
+        if score is not None:
+            game = replace(game, home_score=score[0], away_score=score[1])
+    if game.ended and game.period in (None, "", "NS"):
+        game = replace(game, period="FT")
+    return game
 
 
 def _planned_result(exchange: Exchange, event: Event) -> Game | None:

@@ -14,7 +14,6 @@ from sim.api.gateway.event_filters import (
     carrying,
     events_between,
     events_like,
-    events_with_market,
     shared_tests,
 )
 from sim.api.gateway.event_views import event_view, exists
@@ -47,7 +46,7 @@ _SWITCHES = {"active": ACTIVE, "closed": CLOSED, "live": LIVE, "ended": ENDED}
 
 @handles("GatewayEventsAPI.ListEvents")
 def list_events(exchange: Exchange, request: wire.ListEventsRequest) -> wire.ListEventsResponse:
-    """List the events that pass every filter, by default in listing order; 100 without a limit."""
+    """List the events that pass every filter, by default in listing order; 100 at most."""
     check_order(exchange, _KEYS, wire.Event, request.order_by, request.order_direction)
     order_by = [*request.order_by, *(["featuredOrder"] if request.featured_order else [])]
     by_feature_alone = request.featured_order and not request.order_by
@@ -128,10 +127,10 @@ def _tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Test
         yield lambda event: event.rescheduled_from_game_id == request.rescheduled_from_game_id
     every_series = exchange.reference.series
     numbers = {series.slug: int(series.id) for series in every_series}
-    if request.series_id:
-        yield lambda event: numbers.get(event.series_slug, 0) in request.series_id
-    if request.exclude_series_id:
-        yield lambda event: numbers.get(event.series_slug, 0) not in request.exclude_series_id
+    if included := frozenset(request.series_id):
+        yield lambda event: numbers.get(event.series_slug, 0) in included
+    if excluded := frozenset(request.exclude_series_id):
+        yield lambda event: numbers.get(event.series_slug, 0) not in excluded
     if request.recurrence:
         slugs = {series.slug for series in every_series if series.recurrence == request.recurrence}
         yield lambda event: event.series_slug in slugs
@@ -162,11 +161,11 @@ def _on_places(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[
     if request.team_id:
         team_id = request.team_id
         yield events_like(index, lambda event: team_id in [team.id for team in event.teams])
-    types, sports_types = request.market_types, request.sports_market_types
+    types, sports_types = map(frozenset, (request.market_types, request.sports_market_types))
     if types:
-        yield events_with_market(index, lambda market: market.market_type in types)
+        yield index.catalogue.events_with_market(lambda market: market.market_type in types)
     if sports_types:
-        yield events_with_market(index, lambda market: of_sport(market, sports_types))
+        yield index.catalogue.events_with_market(lambda market: of_sport(market, sports_types))
 
 
 def _on_dates(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[Flags]:

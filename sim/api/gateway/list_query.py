@@ -13,20 +13,26 @@ from sim.core.exchange import Exchange
 from sim.core.model.refusals import InvalidRequest
 
 PAGE_DEFAULT = 100
+PAGE_MAX = 500
+EVENTS_MAX = 100  # an event contains its markets
 T = TypeVar("T")
 
 
 def page(rows: Iterable[T], limit: int, offset: int, default: int = PAGE_DEFAULT) -> list[T]:
-    """Return the rows of a page without reading past it. A limit of 0 means the default."""
-    size = check_page(limit, offset) or default
+    """Return the rows of a page without reading past it."""
+    size = page_length(limit, offset, default=default)
     return list(islice(rows, offset, offset + size))
 
 
-def check_page(limit: int, offset: int) -> int:
-    """Return the limit, or raise InvalidRequest if it or the offset is negative."""
+def page_length(
+    limit: int, offset: int, *, default: int = PAGE_DEFAULT, most: int = PAGE_MAX
+) -> int:
+    """Return the length of a page: `default` for a limit of 0, and never more than `most`, so that
+    no request can occupy the exchange for long. InvalidRequest for a negative limit or offset.
+    """
     if limit < 0 or offset < 0:
         raise InvalidRequest("limit and offset must not be negative")
-    return limit
+    return min(limit or default, most)
 
 
 def check_order(
@@ -68,8 +74,8 @@ def arranged(
     None is the smallest value. Equal rows keep their listing order; unknown names are ignored
     (`check_order` refuses invalid ones).
     """
-    for name in reversed(order_by):
-        key = keys.get(folded(name))
+    for name in reversed(dict.fromkeys(map(folded, order_by))):
+        key = keys.get(name)
         if key is not None:
             rows = sorted(rows, key=_with_none(key), reverse=direction != "asc")
     return rows

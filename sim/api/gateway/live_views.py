@@ -10,6 +10,7 @@ a list never contradicts the views in it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from msgspec import json
@@ -76,15 +77,15 @@ def listed(exchange: Exchange, market: Market) -> bool:
     return market.slug in exchange.instruments
 
 
-def market_view(exchange: Exchange, market: Market) -> Market:
-    """Return the view of a market."""
-    version = market_version(exchange, market)
+def market_view(exchange: Exchange, market: Market, version: MarketVersion | None = None) -> Market:
+    """Return the view of a market. `version` is its present one, for a caller that has it."""
+    version = version or market_version(exchange, market)
     return _markets.get(
-        exchange, market.slug, version, lambda: _market(exchange, market, version.state)
+        exchange, market.slug, version, partial(_market, exchange, market, version.state)
     )
 
 
-class _MarketVersion(NamedTuple):
+class MarketVersion(NamedTuple):
     """The values on which a view of a market depends: its book, state and settlement, the fees in
     force, the hour in which volumes end, and its index.
     """
@@ -98,13 +99,13 @@ class _MarketVersion(NamedTuple):
     on_index: Instrument | None
 
 
-def market_version(exchange: Exchange, market: Market) -> _MarketVersion:
+def market_version(exchange: Exchange, market: Market) -> MarketVersion:
     """Return the version of a market's view."""
     trading, slug = exchange.trading, market.slug
     instrument = exchange.instruments.require(slug)
     on_index = instrument if instrument.index_condition is not None else None
     state = trading.state(slug)
-    return _MarketVersion(
+    return MarketVersion(
         trading.books.version_of_symbol(slug),
         state,
         trading.lifecycle.change_key(slug),

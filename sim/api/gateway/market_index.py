@@ -36,6 +36,7 @@ from itertools import chain
 from typing import Any
 
 from sim.api.gateway.market_columns import Aspect
+from sim.api.pipeline.answer_cache import spend_builds
 from sim.core.exchange import Exchange
 from sim.core.model.reference_data import Catalogue
 from sim.kernel.instants import DAY, HOUR, Instant
@@ -180,6 +181,7 @@ class MarketIndex:
         """Return the column of an aspect, up to date."""
         column = self._columns.get(aspect)
         if column is None or column.outdated:
+            spend_builds(self.exchange, len(self.catalogue.rows))
             column = self._columns[aspect] = Column(self.exchange, self.catalogue, aspect)
         column.catch_up(self._recurring)
         return column

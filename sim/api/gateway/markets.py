@@ -9,7 +9,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from sim.api.gateway.event_filters import events_like, events_named, shared_tests
-from sim.api.gateway.list_query import PAGE_DEFAULT, check_order, check_page, folded, of_sport
+from sim.api.gateway.list_query import check_order, folded, of_sport, page_length
 from sim.api.gateway.live_views import listed, market_view
 from sim.api.gateway.market_columns import ACTIVE, CLOSED, LISTED, RESTING, SORTED_BY, STATE, VOLUME
 from sim.api.gateway.market_index import MarketIndex, market_index
@@ -27,16 +27,18 @@ _KEYS = (*MARKET_FIELDS, *_VOLUMES, "updatedat")
 
 @handles("GatewayMarketsAPI.ListMarkets")
 def list_markets(exchange: Exchange, request: wire.ListMarketsRequest) -> wire.ListMarketsResponse:
-    """List the markets that pass every filter, by default in order of listing; 100 without a limit.
+    """List the markets that pass every filter, by default in order of listing; 100 on a page unless
+    the limit says otherwise, at most 500.
 
     `rewardsMinSize` is compared with the target sizes of the liquidity programs that are active
     now; a market without one does not match.
     """
     check_order(exchange, _KEYS, wire.Market, request.order_by, request.order_direction)
-    size = check_page(request.limit, request.offset) or PAGE_DEFAULT
+    size = page_length(request.limit, request.offset)
     index = market_index(exchange)
     flags = reduce(both, _filters(index, request), index.of(STATE).markets.among(*LISTED))
-    keys = [key for name in request.order_by if (key := _key(index, folded(name))) is not None]
+    names = dict.fromkeys(map(folded, request.order_by))
+    keys = [key for name in names if (key := _key(index, name)) is not None]
     positions = pick(flags, keys, request.order_direction != "asc", request.offset, size)
     markets = [market_view(exchange, index.catalogue.market(position)) for position in positions]
     if request.include_tag is False:
@@ -71,7 +73,7 @@ def _tests(
     No market matches a filter on a property that no market here has (a question, an author).
     """
     yield from shared_tests(exchange, request)
-    types, sports_types = request.market_types, request.sports_market_types
+    types, sports_types = map(frozenset, (request.market_types, request.sports_market_types))
     if types:
         yield lambda market: market.market_type in types
     if sports_types:

@@ -86,8 +86,9 @@ def _points(
         seqs = [seq for seq in seqs if trades[seq].state is not TradeState.BUSTED]
     scale = instrument.price_scale
     points = []
+    before = 0
     for at in instants:
-        before = bisect_right(seqs, at, key=lambda seq: trades[seq].at)
+        before = bisect_right(seqs, at, before, key=lambda seq: trades[seq].at)
         if before:
             price = trades[seqs[before - 1]].price
             long, short = price / scale, (scale - price) / scale

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.api.gateway.event_filters import (
-    EventFilters,
-    Test,
-    event_views,
-    events_between,
-    events_with_market,
-)
-from sim.api.gateway.list_query import check_page, within
+from sim.api.gateway.event_filters import EventFilters, Test, event_views, events_between
+from sim.api.gateway.list_query import EVENTS_MAX, page_length, within
 from sim.api.gateway.market_columns import ACTIVE, CLOSED
 from sim.api.gateway.market_index import MarketIndex, market_index
 from sim.api.pipeline.handler import handles
@@ -38,9 +32,9 @@ def search_events(
     if request.page < 0:
         raise InvalidRequest("page must not be negative")
     index = market_index(exchange)
-    holding, titled = index.catalogue.search(request.query.lower().split())
+    holding, titled = index.catalogue.search(list(dict.fromkeys(request.query.lower().split())))
     flags = both(_filters(index, request).select(index), holding)
-    size = check_page(request.limit, 0) or PAGE_DEFAULT
+    size = page_length(request.limit, 0, default=PAGE_DEFAULT, most=EVENTS_MAX)
     skipped = max(request.page - 1, 0) * size
     first, others = both(flags, titled), both(flags, neither(titled))
     positions = pick(first, (), False, skipped, size)
@@ -50,13 +44,13 @@ def search_events(
 
 def _filters(index: MarketIndex, request: wire.SearchEventsRequest) -> EventFilters:
     """Return one filter for each parameter that is set."""
-    types = request.market_type
+    types = frozenset(request.market_type)
     starts = request.start_time_min, request.start_time_max
     flags = [*events_between(index, "starttime", starts)]
     if types:
-        flags.append(events_with_market(index, lambda market: market.market_type in types))
+        flags.append(index.catalogue.events_with_market(lambda market: market.market_type in types))
     if request.combo_enabled_only:
-        flags.append(events_with_market(index, lambda market: market.combo_enabled))
+        flags.append(index.catalogue.events_with_market(lambda market: market.combo_enabled))
     if request.status:
         flags += _in_status(index, request.status)
     return EventFilters(list(_tests(index.exchange, request)), flags)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sim.api.gateway.event_filters import EventFilters, event_keys, event_page
-from sim.api.gateway.list_query import agrees, arranged, check_order, page
+from sim.api.gateway.list_query import PAGE_MAX, agrees, arranged, check_order, page
 from sim.api.gateway.market_columns import ACTIVE, CLOSED
 from sim.api.gateway.market_index import market_index
 from sim.api.pipeline.handler import handles
@@ -24,9 +24,9 @@ _SERIES_KEYS: dict[str, Any] = {
 
 @handles("GatewayTagsAPI.ListTags")
 def list_tags(exchange: Exchange, request: wire.ListTagsRequest) -> wire.ListTagsResponse:
-    """Tags in listing order; all of them without a limit."""
-    tags = exchange.reference.tags
-    return wire.ListTagsResponse(tags=page(tags, request.limit, request.offset, default=len(tags)))
+    """Tags in listing order; 500 without a limit, and at most."""
+    tags = page(exchange.reference.tags, request.limit, request.offset, default=PAGE_MAX)
+    return wire.ListTagsResponse(tags=tags)
 
 
 @handles("GatewayTagsAPI.GetTag", "GatewayTagsAPI.GetTagBySlug")

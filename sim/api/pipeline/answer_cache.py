@@ -16,9 +16,46 @@ from typing import Generic, TypeVar
 from sim.api.codecs.codecs import Dialect, json_encoder, protobuf_encoder
 from sim.contract.messages import Message
 from sim.core.exchange import Exchange
+from sim.kernel.work import Work
 
 T = TypeVar("T")
 _CAPACITY = 8192
+
+
+_ALLOWANCE = "allowance"  # the key, beside the caches, of the number of values that may be built
+_BUILDS = 16
+
+
+class Unprepared(Exception):
+    """A read needs more values than it may build at once."""
+
+
+def prepared(exchange: Exchange, read: Callable[[], T]) -> Work[T]:
+    """The result of a read, whose values are built a few in each step.
+
+    The read is tried again until it is complete. It must neither change the exchange nor draw.
+    """
+    while True:
+        exchange.answer_caches[_ALLOWANCE] = {"builds": _BUILDS}
+        try:
+            return read()
+        except Unprepared:
+            pass
+        finally:
+            del exchange.answer_caches[_ALLOWANCE]
+        yield
+
+
+def spend_builds(exchange: Exchange, count: int) -> None:
+    """Note that a read builds something as large as a number of values.
+
+    Unprepared if it has built too much already.
+    """
+    allowance = exchange.answer_caches.get(_ALLOWANCE)
+    if allowance is not None:
+        if allowance["builds"] < min(count, _BUILDS):
+            raise Unprepared
+        allowance["builds"] -= count
 
 
 class AnswerCache(Generic[T]):
@@ -37,6 +74,7 @@ class AnswerCache(Generic[T]):
         cached = table.get(key)
         if cached is not None and cached[0] == version:
             return cached[1]
+        spend_builds(exchange, 1)
         if len(table) >= self._capacity:
             table.clear()
         value = build()

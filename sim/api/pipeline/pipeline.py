@@ -13,14 +13,17 @@ and the engine ends the run.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sim.api.codecs.codecs import Dialect
+from sim.api.codecs.codecs import Dialect, json_encoder
+from sim.api.codecs.large_messages import large_parts
 from sim.api.pipeline import stages
+from sim.api.pipeline.answer_cache import prepared
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.error_mapping import explanation
 from sim.api.pipeline.handler import AnyHandler
@@ -34,6 +37,7 @@ from sim.api.pipeline.stages import Call, CallState, Services, Stage
 from sim.contract.contract import Contract, Operation, Plane
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import Refusal
+from sim.kernel.work import Work
 
 Stages: TypeAlias = tuple[Stage, ...]
 
@@ -96,7 +100,7 @@ class Pipeline:
         settings: Settings,
     ) -> None:
         self._contract = contract
-        self._routers = _routers(contract)
+        self.routers = _routers(contract)
         self.replies = Replies(exchange.ctx, vendor_prefix=settings.vendor_prefix)
         self._services = Services(
             exchange=exchange,
@@ -109,11 +113,32 @@ class Pipeline:
 
     def rest(self, call: RestCall) -> Reply:
         """Answer one HTTP request."""
-        match = self._routers[call.plane].match(call.verb, call.path)
+        match = self.routers[call.plane].match(call.verb, call.path)
         operation = match.operation if isinstance(match, Match) else None
         state = CallState(self._services, call.plane, call.plane, operation, match)
         _walk(call, state, _REST)
         return state.reply
+
+    def prepare(self, plane: Plane, verb: str, path: str, query: str) -> Work[int]:
+        """Fill the caches that a read of the gateway uses, in small steps. Returns the number of
+        bytes of the events and markets in its answer.
+        """
+        size = 0
+        match = self.routers[plane].match(verb, path)
+        if plane != "gateway" or verb != "GET" or not isinstance(match, Match):
+            return size
+        exchange, name = self._services.exchange, match.operation.name
+        handler = self._services.handlers.get(name)
+        call = RestCall(plane=plane, verb=verb, path=path, query=query)
+        if handler is not None:
+            with suppress(Exception):  # whatever it is, the call itself will show it
+                request = self._services.requests.rest(call, match, [])
+                caller = Caller(plane=plane)
+                answer = yield from prepared(exchange, lambda: handler(exchange, caller, request))
+                for part in large_parts(answer):
+                    size += len(json_encoder(type(part), self.replies.dialect(plane))(part))
+                    yield
+        return size
 
     def rpc(self, call: RpcCall) -> Reply:
         """Answer one unary gRPC request."""
@@ -144,7 +169,7 @@ class Pipeline:
     def _stream_state(self, call: StreamOpened) -> CallState:
         if not call.web_socket:
             return CallState(self._services, None, "grpc", self._contract.by_rpc(call.method))
-        match = self._routers["retail"].match("GET", call.method)
+        match = self.routers["retail"].match("GET", call.method)
         operation = match.operation if isinstance(match, Match) else None
         return CallState(self._services, "retail", "retail", operation, match)
 

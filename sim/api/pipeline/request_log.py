@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sim.api.pipeline.error_mapping import Explanation
+from sim.core.model.refusals import AnswerTooLate
 from sim.kernel.instants import Instant, format_instant
+from sim.kernel.work import Work, done
 
 CAPACITY = 50_000
 
@@ -19,12 +21,44 @@ def is_called(caller: str, name: str) -> bool:
     return name in (caller, caller.rpartition("/")[2])
 
 
+class Verdict(NamedTuple):
+    """What became of a call: `done`, `refused`, `rejected` or `answer lost`.
+
+    `rule` and `facts` are those of the decision behind it, and `text` its words; all are empty for
+    `done`. `orders` are the ids of the caller's orders that it entered, changed or ended.
+    """
+
+    name: str
+    rule: str = ""
+    facts: dict[str, Any] = {}
+    text: str = ""
+    orders: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """What its status does not say, with the orders; "" if that says it all."""
+        if self.name not in ("rejected", "answer lost"):
+            return ""
+        about = f" ({' '.join(('order', *self.orders))})" if self.orders else ""
+        lost = self.name == "answer lost"
+        return f"{'executed, the answer was lost' if lost else self.name}{about}"
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words, with its rule; "" for `done`."""
+        return ": ".join(filter(None, (self.summary, self.rule, self.text)))
+
+
+DONE = Verdict("done")
+
+
 class LoggedCall(Struct, frozen=True, gc=False):
     """One call and its answer.
 
     `caller` is a firm, participant or API key id. `fault` is the id of the injected fault that
     affected the call, or "". `over` names limits that would have refused the call if they were on.
-    `why` explains a refused call.
+    `why` explains a refused call. `waiting` are its commands in the queue of a slow engine: an
+    order, and the instant at which the engine was to take it.
     """
 
     seq: int
@@ -39,6 +73,8 @@ class LoggedCall(Struct, frozen=True, gc=False):
     why: Explanation | None
     fault: str = ""
     over: tuple[str, ...] = ()
+    verdict: Verdict = DONE
+    waiting: tuple[tuple[str, Instant], ...] = ()
 
     def row(self) -> dict[str, Any]:
         """Return the row of GET /_sim/v1/requests."""
@@ -51,6 +87,7 @@ class LoggedCall(Struct, frozen=True, gc=False):
             "explain": self.why.request_id if self.why is not None else "",
             "fault": self.fault,
             "over_limit": list(self.over),
+            "verdict": self.verdict.name,
         }
 
 
@@ -67,16 +104,37 @@ class RequestLog:
         """Add a call."""
         self._entries.append(entry)
 
+    def judge(self, verdict: Verdict, waiting: tuple[tuple[str, Instant], ...]) -> None:
+        """Add to the latest call what became of it."""
+        self._entries[-1] = replace(self._entries[-1], verdict=verdict, waiting=waiting)
+
     def answered(self, request_seq: int, status: int, code: int, why: Explanation) -> None:
-        """Change the entry of a call that a later input answered with a refusal."""
+        """Change the entry of a call that a later input answered with a refusal.
+
+        If the time for the answer was over, its orders are in force all the same.
+        """
         for index in range(len(self._entries) - 1, -1, -1):
             entry = self._entries[index]
             if entry.seq == request_seq:
-                self._changed.append((why.answered_in, entry))
                 why = replace(why, operation=entry.operation)
-                self._entries[index] = replace(entry, status=status, code=code, why=why)
+                name = "answer lost" if why.refusal == AnswerTooLate.__name__ else "refused"
+                verdict = Verdict(name, why.rule, why.facts or {}, why.message, why.orders)
+                changed = replace(entry, status=status, code=code, why=why, verdict=verdict)
+                self._change(why.answered_in, index, changed)
             if entry.seq <= request_seq:
                 return
+
+    def rejected(self, seq: int, now: Instant, order: str, verdict: Verdict) -> None:
+        """Change the entry of a call whose command about an order the engine now rejects."""
+        for index in range(len(self._entries) - 1, -1, -1):
+            entry = self._entries[index]
+            if any(waits == order and due <= now for waits, due in entry.waiting):
+                self._change(seq, index, replace(entry, verdict=verdict))
+                return
+
+    def _change(self, seq: int, index: int, entry: LoggedCall) -> None:
+        self._changed.append((seq, self._entries[index]))
+        self._entries[index] = entry
 
     def last(self, seq: int) -> LoggedCall | None:
         """Return the call of the latest input, if that input was a call."""
@@ -85,21 +143,30 @@ class RequestLog:
     def select(
         self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0
     ) -> list[dict[str, Any]]:
-        """Return matching rows; `operation` may be "Service.Rpc" or only the rpc, `caller` a whole
+        """Return matching rows; see `matching`."""
+        return done(self.matching(operation=operation, status=status, caller=caller, since=since))
+
+    def matching(
+        self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0
+    ) -> Work[list[dict[str, Any]]]:
+        """Find matching rows; `operation` may be "Service.Rpc" or only the rpc, `caller` a whole
         name or its last part, `since` is a sequence number.
         """
-        return [
-            entry.row()
-            for entry in self._entries
-            if entry.seq > since
-            and (
-                not operation
-                or entry.operation == operation
-                or entry.operation.rpartition(".")[2] == operation
-            )
-            and (not status or entry.status == status)
-            and (not caller or is_called(entry.caller, caller))
-        ]
+        rows = []
+        for entry in list(self._entries):
+            if (
+                entry.seq > since
+                and (
+                    not operation
+                    or entry.operation == operation
+                    or entry.operation.rpartition(".")[2] == operation
+                )
+                and (not status or entry.status == status)
+                and (not caller or is_called(entry.caller, caller))
+            ):
+                rows.append(entry.row())
+            yield
+        return rows
 
     def since(self, seq: int) -> list[LoggedCall]:
         """Return the calls after an input, oldest first; costs as much as there are such calls."""
@@ -111,7 +178,7 @@ class RequestLog:
         return entries[::-1]
 
     def corrected(self, seq: int) -> list[tuple[LoggedCall, LoggedCall]]:
-        """Return the calls whose answer a later input changed: before and after the change."""
+        """Return the calls whose answer or verdict an input changed: before and after."""
         changed = [before for by, before in self._changed if by == seq]
         return [
             (before, entry) for before in changed for entry in self.entries(before.seq, before.seq)
@@ -120,16 +187,6 @@ class RequestLog:
     def entries(self, first: int, last: int) -> list[LoggedCall]:
         """Return the calls among the inputs `first` to `last`, oldest first."""
         return [entry for entry in self._entries if first <= entry.seq <= last]
-
-    def explain(self, request_id: str) -> dict[str, Any] | None:
-        """Return why a call was refused; None if the id is unknown or the call was not refused."""
-        for entry in reversed(self._entries):
-            why = entry.why
-            if why is not None and why.request_id == request_id:
-                return why.plain()
-            if f"{entry.seq:016x}" < request_id:
-                return None
-        return None
 
     def counts(self) -> dict[tuple[str, str, int], int]:
         """Count calls by (plane, operation, status), for metrics."""

@@ -41,9 +41,14 @@ class NoSuchPath(Struct, frozen=True):
 
 
 class WrongVerb(Struct, frozen=True):
-    """The path exists; `allowed` names its verbs, sorted."""
+    """The path exists with other verbs, each with its operation."""
 
-    allowed: tuple[str, ...]
+    operations: dict[str, Operation]
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The verbs, sorted."""
+        return tuple(sorted(self.operations))
 
 
 class _Node(Struct):
@@ -88,8 +93,12 @@ class Router:
             leaf = node.leaves.get(verb)
             if leaf is not None:
                 return self._matched(verb, path, leaf, segments)
-        verbs = {allowed for node in _end_nodes(self._root, segments, 0) for allowed in node.leaves}
-        return WrongVerb(tuple(sorted(verbs))) if verbs else _MISSING
+        operations = {
+            other: leaf.route.operation
+            for node in _end_nodes(self._root, segments, 0)
+            for other, leaf in node.leaves.items()
+        }
+        return WrongVerb(operations) if operations else _MISSING
 
     def _matched(self, verb: str, path: str, leaf: _Leaf, segments: list[str]) -> Match:
         params: PathParams = _NO_PARAMS

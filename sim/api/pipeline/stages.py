@@ -286,14 +286,25 @@ def _not_served(call: Call, state: CallState) -> Refusal:
         if call.method.startswith("/grpc.reflection."):
             remedy = "build stubs from the published bundle: reflection needs an entitlement"
             return refusals.PermissionDenied(rule="S7.2-5", remedy=remedy)
+        if state.operation is not None:
+            return refusals.UnknownMethod(rule="S9-3", remedy=_undated(state.operation))
         remedy = "`sim catalogue operations` lists the gRPC methods"
         return refusals.UnknownMethod(rule="S4.3-22", remedy=remedy)
     if state.operation is not None:
-        remedy = f"{state.operation.name} is not served on this date"
-        return refusals.UnknownPath(rule="S9-3", remedy=remedy)
+        return refusals.UnknownPath(rule="S9-3", remedy=_undated(state.operation))
     if isinstance(state.match, WrongVerb):
-        return refusals.MethodNotAllowed(state.match.allowed)
+        now = state.services.exchange.ctx.now
+        declared = state.match.operations
+        verbs = [verb for verb in state.match.allowed if declared[verb].exists_at(now)]
+        if verbs:
+            return refusals.MethodNotAllowed(tuple(verbs))
+        return refusals.UnknownPath(rule="S9-3", remedy=_undated(*declared.values()))
     return refusals.UnknownPath(rule="S7.1-4", remedy="`sim catalogue operations` lists every path")
+
+
+def _undated(*operations: Operation) -> str:
+    names = ", ".join(operation.name for operation in operations)
+    return f"{names} is not served on this date"
 
 
 def _no_handler(operation: Operation) -> Refusal:

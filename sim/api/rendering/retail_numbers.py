@@ -113,10 +113,14 @@ def _price_text(price: Price, price_scale: int) -> str:
 # ---- reading
 
 
-def read_price(amount: Amount, instrument: Instrument, field: str) -> Price:
-    """Return a YES price, rounded down to the tick. Refuses an invalid amount of dollars."""
-    price = read_amount(amount, instrument.price_scale, field)
-    return price // instrument.tick * instrument.tick
+def read_price(amount: Amount, instrument: Instrument, field: str) -> tuple[Price, bool]:
+    """Return a YES price rounded down to the tick, and whether it had to be rounded.
+
+    Refuses an invalid amount of dollars.
+    """
+    units, tick = read_amount(amount, instrument.price_scale, field), instrument.tick
+    price = units // tick * tick
+    return price, Fraction(amount.value) * instrument.price_scale != price
 
 
 def sent_text(amount: Amount | None, price: Price, price_scale: int) -> str:

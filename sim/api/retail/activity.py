@@ -154,7 +154,9 @@ def _resolution_record(
         return _resolution(exchange, changed) if symbol in ("", changed.symbol) else None
 
     def is_resolution(changed: PositionChanged) -> bool:
-        return changed.settlement is not None and changed.qty_change != 0
+        return changed.settlement is not None and bool(
+            changed.qty_change or changed.realized_change
+        )
 
     rows: Sequence[int] = ()
     if _Activity.ACTIVITY_TYPE_POSITION_RESOLUTION in types:
@@ -243,12 +245,17 @@ def _market(exchange: Exchange, symbol: str) -> Market | None:
 
 
 def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
-    """Return a resolution with the side that was paid; NEUTRAL when both sides were."""
+    """Return a resolution with the side that was paid; NEUTRAL when both sides were.
+
+    A correction (rule L27) is a resolution of its own: with the corrected side, and with the
+    position that the former result had already closed.
+    """
     instrument = exchange.instruments.require(row.symbol)
     before, after = holdings_around(exchange, row)
     position = None
     if before is not None:
-        position = position_message(exchange, before, row.at, available=before.net, expired=False)
+        closed = not row.qty_change
+        position = position_message(exchange, before, row.at, available=before.net, expired=closed)
     sides = wire.PositionResolutionSide
     side = sides.POSITION_RESOLUTION_SIDE_NEUTRAL
     if row.settlement == instrument.price_scale:

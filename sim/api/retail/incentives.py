@@ -99,24 +99,30 @@ def earned(
     first, last = _date(request.start_date, "start_date"), _date(request.end_date, "end_date")
     if first and last and first > last:
         raise InvalidRequest("start_date must not be after end_date")
-    sums: dict[tuple[str, str, str], dict[str, int]] = {}
+    entries: dict[tuple[str, str], list[Reward]] = {}
     for reward in chain.from_iterable(map(exchange.incentives.rewards, accounts)):
         if _passes(reward, first, last, request):
-            by_status = sums.setdefault((reward.date, reward.symbol, reward.program_type), {})
-            by_status[reward.status] = by_status.get(reward.status, 0) + reward.amount
-    newest_first = sorted(sorted(sums), key=itemgetter(0), reverse=True)
-    return [_entry(*key, sums[key]) for key in newest_first]
+            entries.setdefault((reward.date, reward.symbol), []).append(reward)
+    newest_first = sorted(sorted(entries), key=itemgetter(0), reverse=True)
+    return [_entry(entries[key]) for key in newest_first]
 
 
-def _entry(day: str, symbol: str, kind: str, by_status: dict[str, int]) -> wire.UserReward:
-    """Return one entry for all payouts of a market and date; its status is PAID once all are paid.
+def _entry(rewards: list[Reward]) -> wire.UserReward:
+    """Return one entry for all payouts of a market and date, whatever their programs (§2.3).
 
-    Skipped rewards are reported only where there are no payouts.
+    Its status is PAID once all are paid, its type that of the program that pays most. Skipped
+    rewards are reported only where there are no payouts.
     """
-    payouts = [status for status in (PENDING, PAID) if status in by_status] or [SKIPPED]
-    amount = sum(by_status[status] for status in payouts)
+    payouts = [reward for reward in rewards if reward.status != SKIPPED] or rewards
+    by_type: dict[str, int] = {}
+    for reward in payouts:
+        by_type[reward.program_type] = by_type.get(reward.program_type, 0) + reward.amount
     return wire.UserReward(
-        reward=dollars(amount), program_type=kind, market_slug=symbol, date=day, status=payouts[0]
+        reward=dollars(sum(by_type.values())),
+        program_type=max(sorted(by_type), key=by_type.__getitem__),
+        market_slug=payouts[0].symbol,
+        date=payouts[0].date,
+        status=min((reward.status for reward in payouts), key=(PENDING, PAID, SKIPPED).index),
     )
 
 

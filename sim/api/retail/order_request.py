@@ -13,12 +13,12 @@ from sim.api.pipeline.authentication import Caller, account_of
 from sim.api.pipeline.handler import require
 from sim.api.rendering.retail_numbers import read_amount, read_price, read_quantity, sent_text
 from sim.contract.messages import retail_v1 as wire
-from sim.core.catalogue.assumptions import RETAIL_REJECTS
+from sim.core.catalogue.assumptions import OFF_TICK_PRICE, RETAIL_REJECTS
 from sim.core.exchange import Exchange
 from sim.core.model.commands import PlaceOrder, ReplaceOrder
 from sim.core.model.enums import Channel, OrderType, SelfMatchPrevention, Side, TimeInForce
 from sim.core.model.instrument import Instrument
-from sim.core.model.quantities import Price
+from sim.core.model.quantities import Price, decimal_text
 from sim.core.model.refusals import InvalidRequest, NotFound, cut
 from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant
@@ -50,6 +50,7 @@ _BUYING = (wire.OrderIntent.ORDER_INTENT_BUY_LONG, wire.OrderIntent.ORDER_INTENT
 _INTENTS: dict[tuple[int, int], wire.OrderIntent] = {
     outcome: intent for intent, outcome in OUTCOMES.items()
 }
+_PAIR_OF_INTENT: dict[int | None, tuple[int, int]] = dict(OUTCOMES.items())
 _PAIRS = frozenset((outcome, action) for outcome in wire.OutcomeSide for action in wire.OrderAction)
 _INDICATORS = frozenset(wire.ManualOrderIndicator)
 _AT_ONCE = (TimeInForce.IMMEDIATE_OR_CANCEL, TimeInForce.FILL_OR_KILL)
@@ -101,7 +102,7 @@ def place_command(
     if market:
         type, price = OrderType.MARKET_TO_LIMIT, _bound(request, instrument, base.side)
     else:
-        type, price = OrderType.LIMIT, _limit(request.price, instrument)
+        type, price = OrderType.LIMIT, _limit(exchange, request.price, instrument, base.side)
     quantity, cash = request.quantity, request.cash_order_qty
     return replace(
         base,
@@ -146,7 +147,9 @@ def replace_command(
     require(request.order_id, "orderId")
     instrument = market_of(exchange, request.market_slug)
     tif = TimeInForce.UNDEFINED if request.tif is None else _tif(request.tif, market=False)
-    price = 0 if request.price is None else read_price(request.price, instrument, "price")
+    order = exchange.trading.orders.get(request.order_id)
+    side = None if order is None else order.side
+    price = 0 if request.price is None else _limit(exchange, request.price, instrument, side)
     quantity = 0 if request.quantity is None else read_quantity(request.quantity, instrument)
     if (request.price is not None and not price) or (request.quantity is not None and not quantity):
         raise InvalidRequest(
@@ -238,20 +241,40 @@ def _is_market(request: wire.CreateOrderRequest) -> bool:
     return market
 
 
-def _limit(price: wire.Amount | None, instrument: Instrument) -> Price:
-    if price is None:
+def _limit(
+    exchange: Exchange, amount: wire.Amount | None, instrument: Instrument, side: Side | None
+) -> Price:
+    """Return the limit of an order at the tick: never worse for the client than what it sent.
+
+    Extra precision is normalised (§4.2); the assumption says how.
+    """
+    if amount is None:
         raise InvalidRequest("price is required for a limit order", remedy="give the YES price")
-    return read_price(price, instrument, "price")
+    price, is_rounded = read_price(amount, instrument, "price")
+    mode = exchange.ctx.assumptions.text(OFF_TICK_PRICE) if is_rounded else ""
+    if mode == "refuse":
+        tick = decimal_text(instrument.tick, instrument.price_scale)
+        raise InvalidRequest(f"price must be a multiple of {tick}", rule="M4")
+    return price + instrument.tick if mode == "favour" and side is Side.SELL else price
 
 
 def _intent(exchange: Exchange, request: wire.CreateOrderRequest) -> wire.OrderIntent:
-    """Return the intent of an order: from outcomeSide and action if both are sent, else from
-    `intent`.
+    """Return the intent of an order: from `intent`, or from outcomeSide and action.
 
-    Before their release date, outcomeSide and action are ignored like any unknown field.
+    Both may be sent, but neither half of the pair may contradict the intent (S2.8-2). Before their
+    release date, outcomeSide and action are ignored like any unknown field.
     """
     pairs_read = PAIRS_READ.at(exchange.now)
     pair = (request.outcome_side, request.action) if pairs_read else (0, 0)
+    meant = _PAIR_OF_INTENT.get(request.intent, pair)
+    if pair in _PAIRS and any(
+        half not in (0, part) for half, part in zip(pair, meant, strict=True)
+    ):
+        raise InvalidRequest(
+            "intent contradicts outcomeSide and action",
+            rule="S2.8-2",
+            remedy="send intent, or outcomeSide with action",
+        )
     intent = _INTENTS.get(pair)
     if intent is not None:
         return intent

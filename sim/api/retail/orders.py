@@ -86,11 +86,16 @@ def preview_order(
     """
     order = require(request.request, "request", remedy='wrap the order: {"request": {...}}')
     exchange.awaited.block_time(order.max_block_time)
-    command = place_command(exchange, caller, order, defer=True)
-    if order.type == wire.OrderType.ORDER_TYPE_MARKET and not command.cash_qty:
-        if exchange.ctx.assumptions.text(PREVIEW_MARKET) == "cash":
-            remedy = "send cashOrderQty: the preview shows how much it would buy"
-            raise InvalidRequest("cash_order_qty is required for market order", remedy=remedy)
+    needs_cash = order.type == wire.OrderType.ORDER_TYPE_MARKET and (
+        exchange.ctx.assumptions.text(PREVIEW_MARKET) == "cash"
+    )
+    lacks_size = order.cash_order_qty is None and order.quantity is None
+    command = (
+        None if lacks_size and needs_cash else place_command(exchange, caller, order, defer=True)
+    )
+    if command is None or (needs_cash and not command.cash_qty):
+        remedy = "send cashOrderQty: the preview shows how much it would buy"
+        raise InvalidRequest("cash_order_qty is required for market order", remedy=remedy)
     message = retail_order(exchange, exchange.trading.order_service.preview(command))
     if message.state != wire.OrderState.ORDER_STATE_REJECTED:
         message.state, message.last_transact_time = wire.OrderState.ORDER_STATE_PENDING_NEW, None
@@ -198,12 +203,11 @@ def cancel_orders(
 ) -> wire.CancelOrdersResponse:
     """Cancel 1 to 20 orders.
 
-    Unknown and finished orders are skipped, but echoed like the others.
+    Unknown and finished orders are skipped: the answer names those that are canceled.
     """
     check_batch(len(request.orders))
     commands = [_cancel_command(exchange, caller, order) for order in request.orders]
-    _each(exchange.trading.order_service.cancel, commands)
-    ids = [order.order_id for order in request.orders]
+    ids = _each(exchange.trading.order_service.cancel, commands)
     return wire.CancelOrdersResponse(canceled_order_ids=ids)
 
 
@@ -213,12 +217,11 @@ def modify_orders(
 ) -> wire.ModifyOrdersResponse:
     """Change 1 to 20 orders.
 
-    Unknown and finished orders are skipped, but echoed like the others.
+    Unknown and finished orders are skipped: the answer names those that are changed.
     """
     check_batch(len(request.orders))
     commands = [replace_command(exchange, caller, order, defer=True) for order in request.orders]
-    _each(exchange.trading.order_service.replace, commands)
-    ids = [order.order_id for order in request.orders]
+    ids = _each(exchange.trading.order_service.replace, commands)
     return wire.ModifyOrdersResponse(modified_order_ids=ids)
 
 
@@ -263,8 +266,10 @@ def _cancel_command(
     )
 
 
-def _each(act: Callable[[C], object], commands: Sequence[C]) -> None:
-    """Execute each command, skipping those that are refused."""
+def _each(act: Callable[[C], Order], commands: Sequence[C]) -> list[str]:
+    """Execute each command, skipping those that are refused. Returns the ids of the orders."""
+    ids = []
     for command in commands:
         with suppress(Refusal):
-            act(command)
+            ids.append(act(command).id)
+    return ids

@@ -90,7 +90,7 @@ class Books:
         self._exchange = context.exchange
         self._followers: dict[str, FollowersByKey[BookOptions, BookStream]] = {}
         self._everything: FollowersByKey[BookOptions, BookStream] = FollowersByKey()
-        self._encoded: dict[str, tuple[int, dict[BookOptions, bytes]]] = {}
+        self._encoded: dict[str, tuple[object, dict[BookOptions, bytes]]] = {}
 
     def follow(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Make a stream follow more symbols."""
@@ -230,19 +230,19 @@ class Books:
             frame = cached[1][options] = self._encode(symbol, options)
         return frame
 
-    def _version(self, symbol: str) -> int:
-        """Return a number that changes whenever the encoded book of a symbol changes.
+    def _version(self, symbol: str) -> object:
+        """Return something that changes whenever the encoded book of a symbol changes.
 
         That is the version of the book. An untouched instrument has no book, or an empty one that
-        some read created and that must not count. Its number is negative and encodes its state and
-        whether it has settled.
+        some read created and that must not count: what its frame shows is its state, settlement,
+        and whether its book is hidden.
         """
         trading = self._exchange.trading
         book = trading.books.touched(symbol)
         if book is not None and book.changed:
             return book.version
-        state, settled = trading.state(symbol), trading.settlements.get(symbol)
-        return ~(state if settled is None else state + (32 if settled.preliminary else 64))
+        hidden = trading.lifecycle.is_hidden(symbol)
+        return trading.state(symbol), trading.settlements.get(symbol), hidden
 
     def _encode(self, symbol: str, options: BookOptions) -> bytes:
         update = self._book(symbol, options)
@@ -251,7 +251,10 @@ class Books:
     def _book(self, symbol: str, options: BookOptions) -> MarketDataUpdate:
         exchange = self._exchange
         trading = exchange.trading
-        book = trading.books.touched(symbol) or Book(exchange.instruments.require(symbol))
+        book = trading.books.touched(symbol)
+        if book is None:
+            book = Book(exchange.instruments.require(symbol))
+            book.hidden = trading.lifecycle.is_hidden(symbol)
         return book_message(
             book,
             trading.state(symbol),

@@ -12,6 +12,13 @@ STREAMS_PER_FIRM = Dated(
     section="§8, §9",
     title="maximum number of concurrent gRPC streams of a firm; 0 means no limit",
 )
+KEEPALIVE_READ = Dated(
+    False,
+    ("2026-05-01", True),
+    name="streams.keepalive_command",
+    section="§9",
+    title="the bidirectional stream knows KeepAliveCommand (field 7)",
+)
 MARKET_DATA_SYMBOLS_MAX = 1000  # per subscription (S8)
 MARKET_DATA_DEPTH = 10  # levels per side when a request names none (S8)
 ACK_SYMBOLS_MAX = 1000  # above it, an acknowledgement gives counts only (S10)

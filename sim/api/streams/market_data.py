@@ -224,7 +224,7 @@ class MarketDataFeed(Feed[BookStream]):
             self._subscribe(stream, request.subscribe.symbols)
         elif request.unsubscribe is not None:
             self._unsubscribe(stream, request.unsubscribe.symbols)
-        elif request.keepalive is None:
+        elif request.keepalive is None or not limits.KEEPALIVE_READ.at(self.exchange.now):
             raise InvalidRequest(
                 "a frame must hold subscribe, unsubscribe or keepalive", rule="S10"
             )

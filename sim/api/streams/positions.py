@@ -21,6 +21,7 @@ from sim.api.streams.shared_frames import encoded, nesting, part
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.accounts.positions import Position, position_after
 from sim.core.catalogue.assumptions import POSITION_CHANGE_SNAPSHOT
+from sim.core.model.enums import InstrumentState
 from sim.core.model.events import PositionChanged, Settled, StateChanged
 from sim.kernel.instants import Instant
 
@@ -129,8 +130,8 @@ class PositionFeed(KeyedFeed[KeyedStream]):
     def reads(self) -> EventReaders:
         return {
             PositionChanged: self._position_changed,
-            Settled: self._expired,
-            StateChanged: self._expired,
+            Settled: self._settled,
+            StateChanged: self._state_changed,
         }
 
     def accept(self, admitted: AdmittedSubscription) -> KeyedStream:
@@ -153,12 +154,20 @@ class PositionFeed(KeyedFeed[KeyedStream]):
         if event.account in self._followers:
             self._changed[event.account, event.symbol] = None
 
-    def _expired(self, event: Settled | StateChanged) -> None:
-        """Send all positions in an instrument that expired or settled, including flat ones."""
-        if self._followers and self.exchange.trading.is_over(event.symbol):
-            for position in self.exchange.trading.positions.in_symbol(event.symbol):
+    def _settled(self, event: Settled) -> None:
+        if not event.preliminary:
+            self._send_all(event.symbol)
+
+    def _state_changed(self, event: StateChanged) -> None:
+        if event.state is InstrumentState.EXPIRED:
+            self._send_all(event.symbol)
+
+    def _send_all(self, symbol: str) -> None:
+        """Send all positions in an instrument that expired or was paid, including flat ones."""
+        if self._followers:
+            for position in self.exchange.trading.positions.in_symbol(symbol):
                 if position.account in self._followers:
-                    self._changed[position.account, event.symbol] = None
+                    self._changed[position.account, symbol] = None
 
     def flush(self) -> None:
         if not self._changed:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from sim.cli.arguments import FAILED, Options, check_writable, clock_mode, from_options, ordinal
 from sim.cli.json_output import add_json, give_json, text_output
+from sim.read.layout import put
 
 
 def add_arguments(parser: Options) -> None:
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         give_json(args, [{"day": date.day, "changes": list(date.changes)} for date in every])
         for date in every:
             changes = date.changes or ("the day before the first date: the baseline",)
-            print(date.day, *(f"  {change}" for change in changes), sep="\n", file=out)
+            put(date.day, *(f"  {change}" for change in changes), file=out)
         return 0
     check_writable((args.junit,), (args.out,))
     options = {"command": args.rest, "folder": args.out, "limit_s": args.seconds}

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from sim.cli.arguments import DIVERGED, FAILED, Options, check_writable, clock_mode, ordinal
 from sim.cli.json_output import add_json, give_json, text_output
+from sim.read.layout import put
 
 
 def add_arguments(parser: Options) -> None:
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     report = certify(profile, args.rest, args.out, clock=args.clock, minutes=limit)
     give_json(args, report.document())
     write(report, out)
-    print(
+    put(
         f"{args.out / 'index.html'} has the report, {args.out / 'bundle.zip'} what it rests on,"
         f" {args.out / 'legs/LEG/output.txt'} what each leg printed",
         file=out,
@@ -88,14 +89,14 @@ def _check(args: argparse.Namespace) -> int:
         checked = check_bundle(args.check)
     except Divergence as difference:
         give_json(args, difference.document())
-        print(*difference.lines(), sep="\n", file=out)
+        put(*difference.lines(), file=out)
         return DIVERGED
     give_json(args, {**checked.report.document(), "differences": list(checked.differences)})
     write(checked.report, out)
     legs = len(checked.report.legs)
     for line in checked.differences:
-        print(f"differs: {line}", file=out)
+        put(f"differs: {line}", file=out)
     if checked.differences:
         return DIVERGED
-    print(f"the {legs} journals replay to the same digests and the same verdicts", file=out)
+    put(f"the {legs} journals replay to the same digests and the same verdicts", file=out)
     return 0 if checked.report.ok else FAILED

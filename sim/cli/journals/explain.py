@@ -21,6 +21,7 @@ import argparse
 
 from sim.cli.arguments import JOURNAL, Options
 from sim.cli.json_output import add_json, give_json, text_output
+from sim.read.layout import put
 
 
 def add_arguments(parser: Options) -> None:
@@ -40,5 +41,5 @@ def run(args: argparse.Namespace) -> int:
     out = text_output(args)
     explanation = explain_journal(args.journal, args.subject, args.until)
     give_json(args, explanation)
-    print(*text_of(explanation), sep="\n", file=out)
+    put(*text_of(explanation), file=out)
     return 0

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from sim.cli.arguments import DIVERGED, JOURNAL, Options, count
 from sim.cli.json_output import add_json, give_json, text_output
 from sim.cli.listening import add_listening, listen, listening_problems
+from sim.read.layout import put
 
 if TYPE_CHECKING:
     from sim.api.pipeline.settings import Settings
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
     def build(settings: Settings) -> Simulation:
         done = replay_file(args.journal, args.until, settings=settings, seq=args.seq)
-        print(*done.lines(), sep="\n")
+        put(*done.lines())
         return done.simulation
 
     return listen(args, args.clock or "manual", build)
@@ -61,8 +62,8 @@ def _verify(args: argparse.Namespace) -> int:
         done = replay_file(args.journal, args.until, seq=args.seq, keeps=True)
     except Divergence as difference:
         give_json(args, difference.document())
-        print(*difference.lines(), sep="\n", file=out)
+        put(*difference.lines(), file=out)
         return DIVERGED
     give_json(args, done.document())
-    print(*done.lines(), sep="\n", file=out)
+    put(*done.lines(), file=out)
     return 0

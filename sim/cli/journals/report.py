@@ -22,6 +22,7 @@ from typing import TextIO
 
 from sim.cli.arguments import DIVERGED, JOURNAL, Options, check_writable, ordinal
 from sim.cli.json_output import add_json, give_json, text_output
+from sim.read.layout import put
 
 _BEGINS = b"<!doctype html>"
 _LONG = 2_000  # inputs from which on a progress bar is shown
@@ -63,7 +64,7 @@ def _print_figures(args: argparse.Namespace) -> None:
 
     figures, out = figures_of(simulation_at(args.journal), args.account), text_output(args)
     if args.csv is not None:
-        print(*write_csv(figures, args.csv), sep="\n", file=out)
+        put(*write_csv(figures, args.csv), file=out)
     if not give_json(args, figures) and args.csv is None:
         print_figures(figures, out)
 
@@ -79,13 +80,13 @@ def _write_page(args: argparse.Namespace, notices_to: TextIO) -> int:
     recorded = RecordedRun(Path(args.journal))
     with Progress(recorded.total, "inputs", keeps=False, quiet_below=_LONG) as bar:
         difference, notices = write_report(recorded, out, bar.step, args.inputs or INPUTS)
-    print(f"{out}: {recorded.header.name}, {recorded.total} inputs, {_size(out)}", file=notices_to)
+    put(f"{out}: {recorded.header.name}, {recorded.total} inputs, {_size(out)}", file=notices_to)
     for notice in notices:
-        print(f"the page has {notice}", file=notices_to)
+        put(f"the page has {notice}", file=notices_to)
     if difference is None:
         return 0
-    print(*difference.lines(), sep="\n", file=sys.stderr)
-    print(f"the page has records and states up to input {recorded.inputs}", file=sys.stderr)
+    put(*difference.lines(), file=sys.stderr)
+    put(f"the page has records and states up to input {recorded.inputs}", file=sys.stderr)
     return DIVERGED
 
 

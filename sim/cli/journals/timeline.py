@@ -15,6 +15,7 @@ import sys
 
 from sim.cli.arguments import JOURNAL, Options, instant
 from sim.cli.json_output import add_json, give_json, text_output
+from sim.read.layout import put
 
 KINDS = ("clock", "timer", "request", "stream", "frame", "step", "control", "webhook", "jump")
 
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None:
         rows = document(args.journal, selection)
         if not rows["rows"]:
-            print(nothing_matches(args.journal), file=sys.stderr)
+            put(nothing_matches(args.journal), file=sys.stderr)
         if give_json(args, rows):
             return 0
     timeline(args.journal, out, selection)

@@ -4,7 +4,7 @@ Episodes of random moves begin in a small world: orders, streams, deals, people,
 operator. What they meet first is printed: an operation, an answer, a state change, a rule, a frame.
 Invariants and the contract are checked after every input, and what clients observed after every
 episode. The hunt stops at the first bug and writes the smallest journal and scenario that still
-show it. Exit code 1 if it finds a bug.
+show it; --check shows it again. Exit code 1 if it finds a bug.
 
 The same seed and --inputs give the same hunt, whatever --jobs; --minutes only stops it.
 
@@ -12,6 +12,7 @@ examples:
   sim hunt --minutes 10 --jobs 2
   sim hunt my.yaml --inputs 50000 --seed 7 --corpus runs/corpus
   sim hunt --inputs 20000 --keep-going --json hunt.json
+  sim hunt --check runs/hunt/find-1.ndjson
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ from math import inf
 from pathlib import Path
 from time import monotonic
 
+from msgspec import to_builtins
+
 from sim.cli.arguments import FAILED, Options, check_writable, count, from_options
 from sim.cli.json_output import add_json, give_json, text_output
+from sim.read.layout import put
 
 INPUTS = 20_000
 SAVED = Path("runs/hunt")
@@ -52,6 +56,8 @@ def add_arguments(parser: Options) -> None:
     parser.add_path("--corpus", "DIR", corpus)
     saved = f"folder for the journals and scenarios of bugs (default: {SAVED})"
     parser.add_path("--save-failures", "DIR", saved)
+    checked = "judge this journal or scenario instead, as the hunt judges its episodes"
+    parser.add_path("--check", "FILE", checked)
     parser.add_flag("--keep-going", "do not stop at the first bug")
     parser.add_jobs(1, "number of processes (default: 1)")
     cluster = "run on a Dask cluster, such as tcp://10.0.0.1:8786; its workers need this package"
@@ -62,10 +68,29 @@ def add_arguments(parser: Options) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    return _hunt(args) if args.check is None else _check(args)
+
+
+def _check(args: argparse.Namespace) -> int:
+    """Judge one file."""
+    from sim.search.hunt.check import check_file
+
+    out = text_output(args)
+    checked = check_file(args.check)
+    for trouble in checked.troubles:
+        put(f"{trouble.kind}: {trouble.text}", file=out)
+    if not checked.troubles:
+        put(f"{args.check}: nothing is wrong in {checked.inputs:,} inputs", file=out)
+    give_json(args, to_builtins(checked))
+    return FAILED if checked.troubles else 0
+
+
+def _hunt(args: argparse.Namespace) -> int:
     from sim.read.progress import Progress
     from sim.run.loader.load import load_scenario
     from sim.search.hunt.campaign import Campaign, HuntPlan
-    from sim.search.hunt.report import Printer, document, junit_of, lines, write_finding
+    from sim.search.hunt.finds import write_finding
+    from sim.search.hunt.report import Printer, document, junit_of, lines
     from sim.search.hunt.roots import roots_of
 
     if args.scenario:
@@ -91,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
             write_finding(finding, number, folder, bar.step)
             for number, finding in enumerate(state.findings, 1)
         ]
-    print(*lines(state, findings), sep="\n", file=out)
+    put(*lines(state, findings), file=out)
     if args.junit is not None:
         args.junit.write_bytes(junit_of(state, findings, plan.seed))
     give_json(args, document(state, findings, plan.seed))

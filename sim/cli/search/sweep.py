@@ -19,6 +19,7 @@ import os
 
 from sim.cli.arguments import (
     FAILED,
+    VERIFY,
     Options,
     campaign_of,
     campaign_problems,
@@ -39,8 +40,7 @@ def add_arguments(parser: Options) -> None:
     parser.add_text("--only", "NAME", only, default="*")
     fuzz = "append N random steps and a few random faults, drawn from the seed"
     parser.add_option("--fuzz", fuzz, type=count, default=0, metavar="N")
-    verify = "make every run twice and replay its journal; both must give the same digest"
-    parser.add_flag("--verify", verify)
+    parser.add_flag("--verify", VERIFY)
     witness = "also look for contradictions in what clients observed, as `sim witness` does"
     parser.add_flag("--witness", witness)
     shrink = "write the first failing run as the smallest scenario that still fails"

@@ -580,6 +580,7 @@ class InsertOrderRequest(Message, kw_only=True):
     ignore_price_validity_checks: bool = False  # market-to-limit sells only
     # required in an order of a partner
     manual_order_indicator: Annotated[int, ManualOrderIndicator] = 0
+    idempotency_key: str = ""  # of a participant: one order per key; not read in a cross
 
     __needs__ = ("order_qty | cash_order_qty",)
 

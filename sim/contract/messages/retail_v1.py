@@ -628,7 +628,7 @@ class TradeParty(Message, kw_only=True):
 
 
 class CreateOrderRequest(Message, kw_only=True):
-    """An order to place. Give intent, or outcome_side with action; where both are given the pair holds."""
+    """An order to place. Give intent, or outcome_side with action; where both are given they must agree."""
 
     market_slug: Annotated[str, FieldRule(required=True)] = ""
     type: Annotated[int, OrderType] | None = None  # unset means ORDER_TYPE_LIMIT

@@ -121,7 +121,7 @@ class PartnerFunding:
         Insufficient funds cause a rejected movement, not a refusal.
         """
         pool = self.pool(firm)
-        result_id = self._earlier_result("transfer", firm, key, body)
+        result_id = self.earlier_result("transfer", firm.name, key, body)
         if result_id:
             return self._state.movements[result_id]
         self._check_account(firm, account)
@@ -141,7 +141,7 @@ class PartnerFunding:
             movement = replace(movement, transfer_id=self._ctx.ids.uuid("transfer"))
             self._post(movement)
         self._state.movements[movement.id] = movement
-        self._remember("transfer", firm, key, body, movement.id)
+        self.remember("transfer", firm.name, key, body, movement.id)
         return movement
 
     def movement(self, firm: Firm, movement_id: str) -> Movement:
@@ -189,7 +189,7 @@ class PartnerFunding:
 
         A rejection by the exchange is a result, not a refusal.
         """
-        result_id = self._earlier_result("order", firm, key, body)
+        result_id = self.earlier_result("order", firm.name, key, body)
         if result_id:
             return self._state.orders[result_id]
         self._check_account(firm, command.account)
@@ -201,7 +201,7 @@ class PartnerFunding:
         The money of a rejected order is returned. The operation was withdrawn on 2026-08-06.
         """
         pool = self.pool(firm)
-        result_id = self._earlier_result("funded", firm, key, body)
+        result_id = self.earlier_result("funded", firm.name, key, body)
         if result_id:
             return self._state.orders[result_id]
         self._check_account(firm, command.account)
@@ -270,7 +270,7 @@ class PartnerFunding:
             funded=kind == "funded",
         )
         self._state.orders[order.id] = order
-        self._remember(kind, firm, key, body, order.id)
+        self.remember(kind, firm.name, key, body, order.id)
         return order
 
     def _cost(self, command: PlaceOrder) -> Cash:
@@ -313,24 +313,28 @@ class PartnerFunding:
 
     # ---- keys
 
-    def _earlier_result(self, kind: str, firm: Firm, key: str, body: bytes) -> str:
+    def earlier_result(
+        self, kind: str, owner: str, key: str, body: bytes, rule: str = "P25"
+    ) -> str:
         """Return the id of a key's earlier result; "" for a new key.
 
-        Refused as AlreadyExists if the key was used with another body.
+        `owner` is the firm or participant whose key it is. Refused as AlreadyExists if
+        the key was used with another body.
         """
-        used = self._state.used_keys.get(f"{kind}|{firm.name}|{key}")
+        used = self._state.used_keys.get(f"{kind}|{owner}|{key}")
         if used is None:
             return ""
         if used.body != _digest(body):
             raise AlreadyExists(
                 "idempotency_key was used with another request",
-                rule="P25",
+                rule=rule,
                 remedy="repeat the first request exactly, or use a new key",
             )
         return used.result
 
-    def _remember(self, kind: str, firm: Firm, key: str, body: bytes, result: str) -> None:
-        self._state.used_keys[f"{kind}|{firm.name}|{key}"] = UsedKey(_digest(body), result)
+    def remember(self, kind: str, owner: str, key: str, body: bytes, result: str) -> None:
+        """Note the result of a key."""
+        self._state.used_keys[f"{kind}|{owner}|{key}"] = UsedKey(_digest(body), result)
 
     # ---- state
 

@@ -39,7 +39,7 @@ class LifecycleState(Struct):
     |---|---|
     | `dormant_to` | instant up to which dates of dormant instruments have been followed |
     | `dormant_suspended` | whether maintenance has suspended every open dormant instrument |
-    | `resume` | symbols materialised or opened since, which it reopens one by one |
+    | `resume` | symbols that maintenance suspended, which it reopens one by one |
     | `dormant_changed_at` | when maintenance last suspended or reopened the dormant ones |
     | `suspends_openings` | whether an instrument that opens is suspended at once |
     | `stopped_at` | instant up to which dates were followed when maintenance began (W7); else 0 |
@@ -163,9 +163,10 @@ class Lifecycle:
             now.closed_at.pop(symbol, None)
 
     def pin(self, symbol: str) -> None:
-        """Keep a state that an operator set until `unpin` (rule L5)."""
+        """Keep a state that an operator set until `unpin` (rule L5), also after maintenance."""
         self.materialise(symbol)
         self._now.pinned[symbol] = True
+        self._now.resume.pop(symbol, None)
         self.await_edge(self._instruments.require(symbol))
 
     def unpin(self, symbol: str) -> None:
@@ -240,10 +241,10 @@ class Lifecycle:
             self._suspend_dormant(True)
             self._ctx.emit(DormantInstrumentsMoved(_S.OPEN, _S.SUSPENDED, self._ctx.now, "W2"))
 
-    def resume_dormant(self) -> list[str]:
+    def resume(self) -> list[str]:
         """Reopen every dormant instrument that maintenance suspended.
 
-        Returns the symbols that were materialised meanwhile, which the caller reopens one by one.
+        Returns the symbols of the others, which the caller reopens one by one.
         """
         symbols, self._now.resume = list(self._now.resume), {}
         if self._now.dormant_suspended:

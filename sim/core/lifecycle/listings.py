@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sim.core.catalogue.assumptions import SETTLEMENT_AUTO_EXPIRE
 from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.resolution import Resolution
-from sim.core.lifecycle.settlement import SETTLEMENT_TIMER, Settlements
+from sim.core.lifecycle.settlement import SETTLEMENT_TIMER, Settlement, Settlements
 from sim.core.lifecycle.states import ENTRY_STATES, OVER_STATES, check_move
 from sim.core.lifecycle.transitions import Transitions
 from sim.core.market_data.execution_log import ExecutionLog
@@ -94,23 +94,41 @@ class Listings:
         was = self.lifecycle.state(symbol)
         if state is None:
             self.lifecycle.unpin(symbol)
-            self.transitions.follow(instrument, why=_BY_OPERATOR)
+            self._follow(instrument, why=_BY_OPERATOR)
             return was
         if state is not was:
             check_move(symbol, was, state)
             if state in ENTRY_STATES and self.settlements.final(symbol):
                 raise IllegalTransition(f"{symbol} is settled and cannot trade again", rule="L10")
-            self.transitions.enter(instrument, state, why)
-            self.clearing.wait()
+            self._enter(instrument, state, why)
         if pin:
             self.lifecycle.pin(symbol)
         else:
             self.lifecycle.await_edge(instrument)
         return was
 
+    def reopen(self, symbol: str, why: Why) -> None:
+        """Open an instrument that an operator opened, or move it to where its schedule has it."""
+        if self.lifecycle.is_pinned(symbol):
+            self.change_state(symbol, InstrumentState.OPEN, pin=False, why=why)
+        else:
+            self._follow(self.instruments.require(symbol), why=why)
+
     def follow(self, symbol: str) -> None:
         """Move an instrument to the state that its dates demand, after they have changed."""
-        self.transitions.follow(self.instruments.require(symbol))
+        self._follow(self.instruments.require(symbol))
+
+    def _enter(self, instrument: Instrument, state: InstrumentState, why: Why) -> None:
+        """Change a state. Trades of an auction that this ends will clear."""
+        self.transitions.enter(instrument, state, why)
+        self.clearing.wait()
+
+    def _follow(
+        self, instrument: Instrument, *, edge: bool = False, why: Why | None = None
+    ) -> None:
+        """Follow dates and schedule. Trades of an auction that this ends will clear."""
+        self.transitions.follow(instrument, edge=edge, why=why)
+        self.clearing.wait()
 
     def cancel_all(self, symbols: tuple[str, ...] = ()) -> int:
         """Cancel every open order, or those of some symbols, and return how many (rule W2).
@@ -135,7 +153,7 @@ class Listings:
         instrument = self.instruments.require(symbol)
         self.settlements.check(instrument, price, preliminary)
         if self.lifecycle.state(symbol) not in OVER_STATES:
-            self.transitions.enter(instrument, InstrumentState.CLOSED, _SETTLEMENT)
+            self._enter(instrument, InstrumentState.CLOSED, _SETTLEMENT)
             self.lifecycle.pin(symbol)
         paid = 0
         if preliminary:
@@ -175,19 +193,13 @@ class Listings:
         worth = decimal_text(price, instrument.price_scale)
         self.ctx.apply(because(decided_by, price=worth, outcome=text), symbol)
 
-    def record_own_settlement(self, symbol: str, *, announce: bool = False) -> None:
-        """Record the settlement that an instrument reached by itself, if any; `announce`
-        emits an event.
-        """
-        settled = self.settlements.get(symbol)
-        if settled is not None:
-            self.settlements.record_computed(symbol, settled)
-            if announce:
-                price, text = settled.price, settled.text
-                event = Settled(
-                    symbol, price, settled.preliminary, text, self.ctx.now, _SETTLEMENT.rule
-                )
-                self.ctx.emit(event)
+    def settle_leg(self, symbol: str) -> None:
+        """Settle a terminated leg of a combo that nobody holds, since the combo depends on it."""
+        if self.settlements.newest_record(symbol) is None:
+            price, text = self.resolution.at_termination(self.instruments.require(symbol))
+            now = self.ctx.now
+            self.settlements.record_computed(symbol, Settlement(price, False, text, now))
+            self.ctx.emit(Settled(symbol, price, False, text, now, _SETTLEMENT.rule))
 
     def settle_unlisted(self, instrument: Instrument) -> None:
         """Prepare the settlement of an instrument that is about to be listed or materialised.
@@ -195,7 +207,9 @@ class Listings:
         Records a settlement that it has reached by itself, or waits for one if trading is over.
         """
         symbol = instrument.symbol
-        self.record_own_settlement(symbol)
+        settled = self.settlements.get(symbol)
+        if settled is not None:
+            self.settlements.record_computed(symbol, settled)
         closes = self.lifecycle.dates.closes(instrument)
         if not closes or self.settlements.get(symbol) is not None:
             return
@@ -248,16 +262,14 @@ class Listings:
 
     def _take_edge(self, timer: Timer) -> None:
         instrument = self.instruments.require(timer.subject)
-        self.transitions.follow(instrument, edge=True)
+        self._follow(instrument, edge=True)
         self._conclude(instrument)
-        self.clearing.wait()
 
     def _take_dormant_edges(self, _timer: Timer) -> None:
         for instrument in self.lifecycle.materialise_due():
-            self.transitions.follow(instrument)
+            self._follow(instrument)
             self._conclude(instrument)
         self.lifecycle.await_dormant()
-        self.clearing.wait()
 
     def _step_settlement(self, timer: Timer) -> None:
         instrument = self.instruments.require(timer.subject)

@@ -16,12 +16,11 @@ _WINDOW = Why("W2")
 
 
 class MaintenancePause:
-    """Listens to maintenance on behalf of trading. Saves the symbols that it suspended."""
+    """Listens to maintenance on behalf of trading."""
 
     def __init__(self, lifecycle: Lifecycle, listings: Listings) -> None:
         self._lifecycle = lifecycle
         self._listings = listings
-        self._suspended: list[str] = []
 
     def on_lead(self) -> None:
         """Cancel every order and suspend every open instrument."""
@@ -49,26 +48,14 @@ class MaintenancePause:
             self._lifecycle.resume_dates()
 
     def on_reopen(self) -> None:
-        """Reopen what was open before."""
+        """Reopen what was open before, unless its schedule wants something else by now."""
         self._lifecycle.suspends_openings = False
-        for symbol in (*self._suspended, *self._lifecycle.resume_dormant()):
+        for symbol in self._lifecycle.resume():
             if self._lifecycle.state(symbol) is InstrumentState.SUSPENDED:
-                self._move(symbol, InstrumentState.OPEN)
-        self._suspended = []
+                self._listings.reopen(symbol, _WINDOW)
 
     def _clear_books(self) -> None:
         self._listings.cancel_all()
         for symbol in self._lifecycle.symbols(InstrumentState.OPEN):
-            self._move(symbol, InstrumentState.SUSPENDED)
-            self._suspended.append(symbol)
-
-    def _move(self, symbol: str, state: InstrumentState) -> None:
-        self._listings.change_state(symbol, state, pin=False, why=_WINDOW)
-
-    def save(self) -> list[str]:
-        """Return the symbols to reopen."""
-        return self._suspended
-
-    def load(self, state: list[str]) -> None:
-        """Restore the saved symbols."""
-        self._suspended = list(state)
+            self._listings.change_state(symbol, InstrumentState.SUSPENDED, pin=False, why=_WINDOW)
+            self._lifecycle.open_after_maintenance(symbol)

@@ -252,13 +252,23 @@ def _sets_won(game: Game) -> Score | None:
     return winners.count(True), winners.count(False)
 
 
+def has_sets(game: Game) -> bool:
+    """Return whether scores of sets or maps of a game are known."""
+    return bool(_sets(game))
+
+
+def match_score(game: Game) -> Score | None:
+    """Return the score by which a game is won: sets or maps won, else points or goals."""
+    return _sets_won(game) or _final_score(game)
+
+
 def _games_won(game: Game) -> Score | None:
     sets = _sets(game)
     return _sum(sets) if sets else None
 
 
 def _match_winner(condition: GameCondition, game: Game) -> MarketOutcome | None:
-    return _winner(condition, _sets_won(game) or _final_score(game))
+    return _winner(condition, match_score(game))
 
 
 def _total_sets(condition: GameCondition, game: Game) -> MarketOutcome | None:

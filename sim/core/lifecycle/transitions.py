@@ -151,8 +151,8 @@ class Transitions:
         target = phase.state
         if target is _S.PENDING and self.lifecycle.state(symbol) is not _S.PENDING:
             target = _S.CLOSED  # PENDING is never entered again
-        if target in ENTRY_STATES and self.settlements.final(symbol):
-            target, why = _S.CLOSED, _SETTLED  # a settled instrument does not trade again
+        if target is not _S.CLOSED and self.settlements.final(symbol):
+            target, why = _S.CLOSED, _SETTLED  # a settled instrument follows no segment
         if phase.expire_all and edge:
             self.end_orders(symbol, ExecutionType.EXPIRED, _SEGMENT)
         if phase.hide is not self.lifecycle.is_hidden(symbol):
@@ -200,10 +200,11 @@ class Transitions:
         """Pay positions at termination: at the known outcome, else at the preliminary price, else
         at `Resolution.at_termination`.
 
-        Without positions nothing is recorded; the settlement is then computed on demand.
+        Without positions nothing is recorded; the settlement is then computed on demand. A combo
+        waits for its legs, which terminate no later than it (rule L13).
         """
         symbol = instrument.symbol
-        if self.settlements.final(symbol):
+        if self.settlements.final(symbol) or instrument.market_type == "combo":
             return
         outcome = self.settlements.outcome(symbol) or self.settlements.get(symbol)
         if outcome is not None:

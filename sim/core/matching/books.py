@@ -64,10 +64,11 @@ class OrderBooks:
         if book is None:
             self._materialise(symbol)
             book = self._by_symbol[symbol] = Book(self._instruments.require(symbol))
-            book.version = self._next(book.instrument)
             book.hidden = self._is_hidden(symbol)
-            if (resting := self._resting.pop(symbol, None)) is not None:
-                book.changed = True
+            if (resting := self._resting.pop(symbol, None)) is None:
+                book.version = self._next(book.instrument)
+            else:  # what was published before it was restored still holds
+                book.version, book.changed = self.version_of_symbol(symbol), True
                 self._restore(book, resting)
         return book
 

@@ -134,11 +134,14 @@ class Catalogue(Protocol):
     def market_key(self, name: str) -> KeyIndex | None:
         """Return the markets sorted by an immutable field; None for an unknown name."""
 
-    def events_where(self, test: Callable[[Event], bool]) -> Flags:
-        """Flag events that pass a test.
+    def events_where(self, *tests: Callable[[Event], bool]) -> Flags:
+        """Flag events that pass every test.
 
-        It may depend on anything that all games of a league share.
+        They may depend on anything that all games of a league share, but for the markets.
         """
+
+    def events_with_market(self, test: Callable[[Market], bool]) -> Flags:
+        """Flag events with a market that passes a test (see `markets_where`)."""
 
     def markets_where(self, test: Callable[[Market], bool], *, dormant_only: bool = False) -> Flags:
         """Flag markets that pass a test.

@@ -113,7 +113,7 @@ class RecurringMarkets:
         self.series: tuple[Series, ...] = ()
         self._names = SlotNames(())
         self._instruments: dict[Slot, tuple[tuple[bool, bool, bool, int], Instrument]] = {}
-        self._opens: dict[Slot, Instant | None] = {}
+        self._plans: dict[Slot, tuple[Instant, Instant] | None] = {}
         self._indexed: list[Instant] = []
         self._travelled = True
         self._calendar_version = 0
@@ -147,8 +147,18 @@ class RecurringMarkets:
         """Return the symbol of a slot's market."""
         return f"{self.series[slot.series].prefix}-{start_text(slot.begins)}"
 
+    def lists(self, slot: Slot) -> Instant | None:
+        """Return when the market of a slot is listed; None for a slot that is never listed."""
+        plan = self._plan(slot)
+        return None if plan is None else plan[0]
+
     def opens(self, slot: Slot) -> Instant | None:
-        """Return when the market of a slot opens; None for a slot that is never listed.
+        """Return when the market of a slot opens; None for a slot that is never listed."""
+        plan = self._plan(slot)
+        return None if plan is None else plan[1]
+
+    def _plan(self, slot: Slot) -> tuple[Instant, Instant] | None:
+        """Return when the market of a slot is listed and when it opens; None for never.
 
         Results are cached until the maintenance calendar changes, or another moment has other
         beginnings of indexes.
@@ -159,41 +169,39 @@ class RecurringMarkets:
             indexed = [self._resolution.indexed_from(series.asset) for series in self.series]
             if indexed != self._indexed:
                 self._indexed = indexed
-                self._opens.clear()
-        if self._calendar_version != version or len(self._opens) >= _CACHE_MAX:
+                self._plans.clear()
+        if self._calendar_version != version or len(self._plans) >= _CACHE_MAX:
             self._calendar_version = version
-            self._opens.clear()
+            self._plans.clear()
         try:
-            return self._opens[slot]
+            return self._plans[slot]
         except KeyError:
-            opens = self._opens[slot] = self._compute_opens(slot)
-            return opens
+            plan = self._plans[slot] = self._compute_plan(slot)
+            return plan
 
-    def _compute_opens(self, slot: Slot) -> Instant | None:
-        """Compute `opens`.
+    def _compute_plan(self, slot: Slot) -> tuple[Instant, Instant] | None:
+        """Compute `_plan`.
 
         None if the slot overlaps maintenance that is known when it would be listed (rule W7), or
         begins before its asset has an index.
         """
         series, calendar = self.series[slot.series], self._calendar
-        listed, ends = slot.begins - series.ahead, slot.begins + series.every
+        planned, ends = slot.begins - series.ahead, slot.begins + series.every
         if slot.begins < self._resolution.indexed_from(series.asset):
             return None
-        if calendar.overlaps(slot.begins, ends, listed):
+        if calendar.overlaps(slot.begins, ends, planned):
             return None
-        return max(calendar.free_from(slot.begins - series.lead), calendar.free_from(listed))
-
-    def lists(self, slot: Slot) -> Instant | None:
-        """Return when the market of a slot is listed; None for a slot that is never listed."""
-        planned = slot.begins - self.series[slot.series].ahead
-        return None if self.opens(slot) is None else self._calendar.free_from(planned)
+        lists = calendar.free_from(planned)
+        return lists, max(calendar.free_from(slot.begins - series.lead), lists)
 
     def listed(self, slot: Slot) -> bool:
         """Return whether the market of a slot is or was listed."""
-        now = self._lifecycle.followed_to
+        return self._listed_by(slot, self._lifecycle.followed_to)
+
+    def _listed_by(self, slot: Slot, now: Instant) -> bool:
         if slot.begins - self.series[slot.series].ahead <= now:
-            lists = self.lists(slot)
-            if lists is not None and lists <= now:
+            plan = self._plan(slot)
+            if plan is not None and plan[0] <= now:
                 return True
         return self._lifecycle.is_materialised(self.symbol(slot))
 
@@ -206,14 +214,17 @@ class RecurringMarkets:
         since, until, shown_from = self._shown_for
         if version != shown_from or not since <= now < until:
             self._shown_for = now, min(self._listing_edges(now), default=now + DAY), version
-            self._shown = [slot for slot in self._slots_at(now) if self.listed(slot)]
+            self._shown = [slot for slot in self._slots_at(now) if self._listed_by(slot, now)]
         return self._shown
 
-    def _slots_at(self, now: Instant) -> Iterator[Slot]:
+    def _slots_at(self, now: Instant) -> list[Slot]:
+        """Return the slots that are planned to be listed at an instant, by series, then by time."""
+        slots: list[Slot] = []
         for number, series in enumerate(self.series):
             first = (now - series.lifetime) // series.every + 1
             last = (now + series.ahead) // series.every
-            yield from (Slot(number, index * series.every) for index in range(first, last + 1))
+            slots += [Slot(number, index * series.every) for index in range(first, last + 1)]
+        return slots
 
     def _listing_edges(self, now: Instant) -> Iterator[Instant]:
         """Yield when the next market of each series is listed, and when the next one terminates."""
@@ -283,7 +294,7 @@ class RecurringMarkets:
             self._lifecycle.materialise(symbol)
 
     def clear(self) -> None:
-        """Clear the caches after time travel, but for plans that still hold (`opens`)."""
+        """Clear the caches after time travel, but for plans that still hold."""
         self._instruments.clear()
         self._shown_for = _NEVER
         self._travelled = True

@@ -171,6 +171,10 @@ class MaintenanceCalendar:
             window.name == name and window.since >= window.begins for window in self._announced
         )
 
+    def announced(self) -> tuple[AnnouncedWindow, ...]:
+        """Return the one-off windows that were announced before they began (§8)."""
+        return tuple(window for window in self._announced if window.since < window.begins)
+
     def changed(self) -> None:
         """Note that announcements or assumptions have changed."""
         self.version += 1

@@ -67,7 +67,7 @@ def url_problem(url: str, *, allow_private: bool, hosts: tuple[str, ...]) -> str
     if host.lower() not in hosts:
         return (
             f"webhook_url: this sandbox delivers to loopback and to listed hosts only, {host} is"
-            " not listed"
+            f" not listed (sim serve --webhook-host {host} lists it)"
         )
     return ""
 

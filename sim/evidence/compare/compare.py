@@ -24,6 +24,7 @@ from sim.evidence.replay.service_clock import ServiceClock
 from sim.evidence.validation.answers import Checker, NoEvidence
 from sim.evidence.validation.difference import CULPRITS, LineVerdict, Misfit
 from sim.evidence.validation.readings import observation_of, other_reading
+from sim.read.layout import put
 from sim.read.progress import QUIET_BELOW_LINES, Progress
 from sim.world.format.scenario import Scenario
 
@@ -68,7 +69,7 @@ class RecordingComparison(Struct, frozen=True):
     def write(self, out: TextIO) -> None:
         """Print the report, the most important part first."""
         for line in self._lines():
-            print(line, file=out)
+            put(line, file=out)
 
     def _lines(self) -> Iterator[str]:
         totals = self.tally.totals()
@@ -212,7 +213,7 @@ def compare_with(
 
 def _warnings(path: Path, recording: Recording, interrupted: str) -> list[str]:
     interrupt = f"{path}: interrupted; {interrupted}" if interrupted else ""
-    return [warning for warning in (recording.warning, interrupt) if warning]
+    return [*recording.warning.splitlines(), *filter(None, (interrupt,))]
 
 
 def _through(recording: Recording) -> Progress:

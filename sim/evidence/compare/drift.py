@@ -23,7 +23,7 @@ from sim.evidence.validation.difference import KINDS
 from sim.evidence.validation.readings import other_reading
 from sim.read.errors import UsageError
 from sim.read.junit import Case, Suite
-from sim.read.layout import counted
+from sim.read.layout import counted, put
 from sim.world.format.struct_types import record
 from sim.world.format.value_types import INVALID
 from sim.world.format.yaml_tree import Problem, ScenarioError, problem, read_file
@@ -228,7 +228,7 @@ _PLACES_MAX = 6  # printed groups; JSON and JUnit list all
 def write(drift: Drift, out: TextIO) -> None:
     """Print the open differences, then a short summary of everything else."""
     for line in _lines(drift):
-        print(line, file=out)
+        put(line, file=out)
 
 
 def _lines(drift: Drift) -> Iterator[str]:

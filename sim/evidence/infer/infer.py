@@ -14,6 +14,7 @@ from sim.evidence.infer.verdict import InferenceVerdict, Kind
 from sim.evidence.infer.verdicts import Verdicts
 from sim.evidence.recording.files import Recording
 from sim.evidence.recording.reading import naming_file
+from sim.read.layout import put
 from sim.read.progress import Progress
 from sim.world.format.scenario import Scenario
 
@@ -127,7 +128,7 @@ class Inference:
     def write(self, out: TextIO) -> None:
         """Print the most important results, on one screen."""
         for line in self._lines():
-            print(line, file=out)
+            put(line, file=out)
 
     def _lines(self) -> Iterator[str]:
         yield from self.warnings

@@ -17,14 +17,13 @@ from __future__ import annotations
 import base64
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from msgspec import DecodeError, Struct, field, json
+from msgspec import DecodeError, Raw, Struct, field, json
 from msgspec.structs import replace
 
 from sim.api.pipeline.routing import Match
@@ -42,6 +41,7 @@ from sim.evidence.recording.files import (
 from sim.evidence.recording.recorded_events import routers
 from sim.evidence.recording.redactor import Redactor
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, format_instant, parse_instant
+from sim.read.layout import counted
 
 _SIZE_MAX = 512 << 20
 
@@ -106,7 +106,7 @@ class _Exchange(Struct, gc=False):
 
 
 class _Log(Struct):
-    entries: list[_Exchange]
+    entries: list[Raw]
 
 
 class _Har(Struct):
@@ -114,10 +114,14 @@ class _Har(Struct):
 
 
 _HAR = json.Decoder(_Har, strict=False)
+_read_exchange = json.Decoder(_Exchange, strict=False).decode
+_ODD = (ValueError, OverflowError, RecursionError)
 
 
 def read_har(path: Path) -> Recording:
-    """Read a HAR file. Raises UnreadableRecording and OSError."""
+    """Read a HAR file. An entry that cannot be understood is left out, with a warning. Raises
+    UnreadableRecording if that is every entry, and OSError.
+    """
     if path.stat().st_size > _SIZE_MAX:
         raise UnreadableRecording(f"{path}: larger than {_SIZE_MAX >> 20} MiB")
     try:
@@ -126,44 +130,59 @@ def read_har(path: Path) -> Recording:
         raise UnreadableRecording(f"{path}: not a HAR file: nested too deeply") from None
     except (DecodeError, UnicodeDecodeError) as error:
         raise UnreadableRecording(f"{path}: not a HAR file: {error}") from None
-    planes = _planes(path, exported)
-    entries = _in_order(path, exported, planes)
-    left_out = sum(exchange.host not in planes for exchange in exported)
-    warning = f"{path}: {left_out} requests to other services are left out" if left_out else ""
+    odd: dict[int, str] = {}  # reasons by the numbers of entries, counted from 1
+    exchanges = dict(_exchanges(exported, odd))
+    planes = _planes(exchanges.values())
+    entries = _in_order(exchanges, planes, odd)
+    if odd and len(odd) == len(exported):
+        number, reason = next(iter(odd.items()))
+        raise UnreadableRecording(f"{path}: entry {number}: {reason}")
+    others = sum(exchange.host not in planes for exchange in exchanges.values())
+    verb = "is" if others == 1 else "are"
+    requests = f"{counted(others, 'request')} to other services {verb} left out"
+    warnings = [requests] if others else []
+    warnings += (f"entry {number} is left out: {reason}" for number, reason in sorted(odd.items()))
+    warning = "\n".join(f"{path}: {line}" for line in warnings)
     upstream: dict[str, str] = {plane: f"https://{host}" for host, plane in planes.items()}
     return Recording(RecordingHeader(FORMAT, upstream=upstream, note=path.name), entries, warning)
 
 
-@contextmanager
-def _entry_named(path: Path, number: int) -> Iterator[None]:
-    """Add the entry's number, counted from 1, to errors that are raised inside."""
-    try:
-        yield
-    except (ValueError, OverflowError, RecursionError) as error:
-        raise UnreadableRecording(f"{path}: entry {number}: {error}") from None
+def _exchanges(exported: list[Raw], odd: dict[int, str]) -> Iterator[tuple[int, _Exchange]]:
+    """Yield the entries with their numbers. `odd` gets the reason of each one that is left out."""
+    for number, raw in enumerate(exported, start=1):
+        try:
+            exchange = _read_exchange(raw)
+            urlsplit(exchange.request.url), parse_instant(exchange.started)
+        except _ODD as error:
+            odd[number] = str(error)
+        else:
+            yield number, exchange
 
 
 def _in_order(
-    path: Path, exported: list[_Exchange], planes: dict[str, Plane]
+    exchanges: dict[int, _Exchange], planes: dict[str, Plane], odd: dict[int, str]
 ) -> list[RecordedLine]:
-    """Return every line, ordered by the instant at which it was complete."""
+    """Return every line, ordered by the instant at which it was complete. `odd` gets the reason of
+    each entry that is left out.
+    """
     secrets, lines = Redactor(), list[tuple[Instant, RecordedLine]]()
-    for number, exchange in enumerate(exported, start=1):
+    for number, exchange in exchanges.items():
         plane = planes.get(exchange.host)
         if plane is not None:
-            with _entry_named(path, number):
+            try:
                 lines += secrets.settled(partial(_entries, exchange, plane, number, secrets))
+            except _ODD as error:
+                odd[number] = str(error)
     # the sort is stable: lines of the same instant keep their order
     lines.sort(key=lambda line: line[0])
     return [replace(entry, n=n) for n, (_, entry) in enumerate(lines, start=1)]
 
 
-def _planes(path: Path, exported: list[_Exchange]) -> dict[str, Plane]:
+def _planes(exchanges: Iterable[_Exchange]) -> dict[str, Plane]:
     """Return the plane of each host that serves one."""
     votes: dict[str, Counter[Plane]] = {}
-    for number, exchange in enumerate(exported, start=1):
-        with _entry_named(path, number):
-            url = urlsplit(exchange.request.url)
+    for exchange in exchanges:
+        url = urlsplit(exchange.request.url)
         counter = votes.setdefault(url.netloc, Counter())
         for plane, router in routers().items():
             if isinstance(router.match(exchange.request.method, url.path), Match):

@@ -126,3 +126,11 @@ def uncollected() -> Iterator[None]:
     finally:
         if was:
             gc.enable()
+
+
+def is_recording(path: Path) -> bool:
+    """Return whether a file is a recording or a HAR file, and no journal. OSError."""
+    if path.suffix.lower() == ".har":
+        return True
+    with path.open("rb") as file:
+        return file.read(15).removeprefix(BOM_UTF8).startswith(b'{"recording"')

@@ -56,7 +56,7 @@ def observed(
     for _, entry in replaying(simulation, lines, on_outcome=outcomes.append):
         if entry.mark == "fork":
             watched.end_streams()
-        elif entry.mark and entry.mark != "snapshot":
+        elif entry.mark and entry.mark not in ("snapshot", "failure"):
             watched.begin_anew()
             yield WorldReset()
         while outcomes:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
 from msgspec import Struct, to_builtins
 
-from sim.evidence.recording.reading import read_recording, uncollected
+from sim.evidence.recording.reading import is_recording, read_recording, uncollected
 from sim.evidence.witness import journal
 from sim.evidence.witness.check import Contradiction, WitnessCheck
 from sim.evidence.witness.checks import CHECKS
 from sim.evidence.witness.observation import ClientObservation, WorldReset, observed
 from sim.evidence.witness.statements import KINDS, facts
 from sim.read.junit import Case, Suite, junit
-from sim.read.layout import counted, wrapped
+from sim.read.layout import counted, put, wrapped
 from sim.read.replay import journal_lines, lines_leading_to, simulation_of
 from sim.read.tables import print_table
 from sim.run.simulation import Simulation
@@ -125,7 +124,7 @@ def witness_file(path: Path) -> Witness:
     """The verdict on a recording, a HAR file or a journal. UnreadableRecording, UnreadableJournal,
     OSError, or Divergence where a journal's run cannot be repeated.
     """
-    if path.suffix.lower() == ".har" or _begins_recording(path):
+    if is_recording(path):
         return judge(observed(read_recording(path).entries))
     with journal_lines(path) as (header, lines):
         return judge(journal.observed(simulation_of(header), lines))
@@ -143,11 +142,6 @@ def contradiction_lines(simulation: Simulation) -> Iterator[str]:
     """A line for each contradiction in what clients of a finished run have seen."""
     for check, verdict in witness_run(simulation).checks.items():
         yield from (f"witness: {check}: {it.sentence}" for it in verdict.contradictions)
-
-
-def _begins_recording(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(15).removeprefix(BOM_UTF8).startswith(b'{"recording"')
 
 
 def document(witnesses: dict[str, Witness]) -> dict[str, Any]:
@@ -180,7 +174,7 @@ def write(witness: Witness, name: str, out: TextIO) -> None:
             _print(f"{check}: {contradiction.sentence} [{noun} {lines}]", out)
         more = verdict.count - len(verdict.contradictions)
         if more:
-            print(f"{check}: and {more} more", file=out)
+            put(f"{check}: and {more} more", file=out)
     rows = [
         {
             "check": check,
@@ -202,11 +196,11 @@ def write(witness: Witness, name: str, out: TextIO) -> None:
         _print(f"{count} could not be read, {first}; `sim compare` shows what is wrong", out)
     total = sum(verdict.count for verdict in witness.checks.values())
     observations = counted(witness.observations, "observation")
-    print(f"{name}: {observations}, {counted(total, 'contradiction')}", file=out)
+    put(f"{name}: {observations}, {counted(total, 'contradiction')}", file=out)
 
 
 def _print(text: str, out: TextIO) -> None:
-    print(*wrapped(text, "  ", first=""), sep="\n", file=out)
+    put(*wrapped(text, "  ", first=""), file=out)
 
 
 def junit_of(witnesses: dict[str, Witness]) -> bytes:

@@ -3,19 +3,18 @@
 A *position* is the number of a row, 0 to n - 1. Rows with equal keys stay in order of position.
 *Flags*, one byte per position, say which rows a list contains. `pick` sorts a few flagged rows
 directly. Otherwise it walks an index and stops where the page ends, so a page costs as much as the
-rows that it skips and shows. `KeyIndex` sorts and filters; `Codes` only filters, by numbers that so
-many positions share that moving one among them would cost more than the filter.
+rows that it skips and shows. `KeyIndex` sorts and filters; `Codes` only filters, by small numbers,
+at the speed of memory.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, compress, islice
+from itertools import chain, compress, groupby, islice
 from typing import Any
-
-from sortedcontainers import SortedDict
 
 
 class Missing:
@@ -35,64 +34,57 @@ _FEW = 1024  # up to so many positions are sorted directly, not by an index
 class KeyIndex:
     """Positions by a key that several of them may share.
 
-    The positions of one key are a plain list: there may be as many keys as positions, and a sorted
-    container takes 1.6 kB where a list with one element takes 64 bytes.
+    The keys are sorted when somebody first asks for an order, once for each direction, because an
+    ascending order read from its end has the positions of one key in the wrong order. A position
+    takes 8 bytes, and 4 in each order, whether keys are all different or all the same.
     """
 
     def __init__(self, keys: Iterable[Any]) -> None:
-        """Build the index from the keys of the positions, in order."""
+        """Take the keys of the positions, in order."""
         self._keys = list(keys)
-        positions: dict[Any, list[int]] = {}
-        for position, key in enumerate(self._keys):
-            positions.setdefault(key, []).append(position)
-        self._positions: SortedDict[Any, list[int]] = SortedDict(positions)
-        self._ordered: dict[bool, list[int] | None] = {}
+        self.key: Callable[[int], Any] = self._keys.__getitem__
+        # Positions ascending by key. The order for descending lists is read from its end, so in it
+        # the positions of one key descend.
+        self._orders: dict[bool, array[int]] = {}
 
-    def key(self, position: int) -> Any:
-        """Return the key of a position."""
-        return self._keys[position]
+    def _order(self, descending: bool) -> array[int]:
+        order = self._orders.get(descending)
+        if order is None:
+            positions = range(len(self._keys))[:: -1 if descending else 1]
+            order = self._orders[descending] = array("I", sorted(positions, key=self.key))
+        return order
+
+    def _rank(self, descending: bool) -> Callable[[int], tuple[Any, int]]:
+        sign = -1 if descending else 1
+        return lambda position: (self.key(position), sign * position)
 
     def move(self, position: int, key: Any) -> None:
         """Change the key of a position."""
-        was = self._keys[position]
-        if was != key:
-            self._keys[position] = key
-            self._ordered.clear()
-            positions = self._positions[was]
-            if len(positions) == 1:
-                del self._positions[was]
-            else:
-                del positions[bisect_left(positions, position)]
-            insort(self._positions.setdefault(key, []), position)
+        if self.key(position) == key:
+            return
+        orders = [(order, self._rank(descending)) for descending, order in self._orders.items()]
+        for order, rank in orders:
+            del order[bisect_left(order, rank(position), key=rank)]
+        self._keys[position] = key
+        for order, rank in orders:
+            insort(order, position, key=rank)
 
-    def groups(self, descending: bool) -> Iterable[list[int]]:
-        """Return the positions of each key, by key, ascending within one key."""
-        keys = reversed(self._positions) if descending else self._positions
-        return map(self._positions.__getitem__, keys)
+    def ordered(self, descending: bool) -> Sequence[int]:
+        """Return all positions by key, ascending within one key."""
+        order = self._order(descending)
+        return order[::-1] if descending else order
 
-    def ordered(self, descending: bool) -> Iterable[int]:
-        """Return all positions by key.
-
-        The first reader after a change walks as far as it reads. The second one makes a list, which
-        is kept until a key changes.
+    def between(self, low: Any, high: Any) -> Sequence[int]:
+        """Return the positions whose key is within inclusive bounds (None: no bound), if they
+        have a key.
         """
-        ordered = self._ordered.get(descending)
-        if ordered is not None:
-            return ordered
-        walk = chain.from_iterable(self.groups(descending))
-        if descending not in self._ordered:
-            self._ordered[descending] = None
-            return walk
-        ordered = self._ordered[descending] = list(walk)
-        return ordered
-
-    def between(self, low: Any, high: Any) -> Iterator[int]:
-        """Yield the positions whose key is within inclusive bounds (None: no bound), if it
-        has a key.
-        """
-        inclusive = (low is not None, True)
-        for key in self._positions.irange(MISSING if low is None else low, high, inclusive):
-            yield from self._positions[key]
+        order = self._order(False)
+        if low is None:
+            first = bisect_right(order, MISSING, key=self.key)
+        else:
+            first = bisect_left(order, low, key=self.key)
+        last = len(order) if high is None else bisect_right(order, high, key=self.key)
+        return order[first:last]
 
     def within(self, low: Any, high: Any) -> bytes | bytearray:
         """Return flags of the positions whose key is within inclusive bounds."""
@@ -100,7 +92,7 @@ class KeyIndex:
 
     def among(self, *keys: Any) -> bytes | bytearray:
         """Return flags of the positions that have any of some keys."""
-        groups = (self._positions.get(key, ()) for key in keys)
+        groups = (self.between(key, key) for key in keys)
         return flags_of(chain.from_iterable(groups), len(self._keys))
 
 
@@ -153,11 +145,12 @@ def _by(positions: list[int], keys: Sequence[KeyIndex], descending: bool) -> lis
 
 def _sorted(flags: bytes | bytearray, keys: Sequence[KeyIndex], descending: bool) -> Iterator[int]:
     first, *others = keys
+    chosen = filter(flags.__getitem__, first.ordered(descending))
     if not others:
-        yield from filter(flags.__getitem__, first.ordered(descending))
+        yield from chosen
         return
-    for positions in first.groups(descending):
-        group = list(filter(flags.__getitem__, positions))
+    for _, positions in groupby(chosen, first.key):
+        group = list(positions)
         if len(group) > _FEW:
             yield from _sorted(flags_of(group, len(flags)), others, descending)
         else:

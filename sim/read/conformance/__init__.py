@@ -25,13 +25,14 @@ check runs with a paced clock, or clients that follow the virtual clock.
 from __future__ import annotations
 
 from sim.core.model.refusals import NotFound
-from sim.read.conformance import onboarding, orders, retries, streams, tokens, usage
+from sim.kernel.work import Work, done
+from sim.read.conformance import onboarding, orders, resends, retries, streams, tokens, usage
 from sim.read.conformance.recorded_run import ClientActivity, Finding
 from sim.read.conformance.report import ConformanceReport
 from sim.read.conformance.rules import Rule, RuleVerdict
 from sim.run.simulation import Simulation
 
-MODULES = (retries, tokens, orders, streams, onboarding, usage)
+MODULES = (retries, resends, tokens, orders, streams, onboarding, usage)
 
 
 def rulebook() -> dict[str, Rule]:
@@ -44,29 +45,54 @@ def rulebook() -> dict[str, Rule]:
     }
 
 
-def check(sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = ()) -> ConformanceReport:
+def check(
+    sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = (), clock_moves: bool = False
+) -> ConformanceReport:
+    """Check what clients did, all at once; see `check_in_steps`."""
+    return done(check_in_steps(sim, caller=caller, rules=rules, clock_moves=clock_moves))
+
+
+def check_in_steps(
+    sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = (), clock_moves: bool = False
+) -> Work[ConformanceReport]:
     """Check what clients did, optionally only one caller's calls or only some rules.
 
     A caller is a participant, firm or address, as in the request log; a firm includes its
-    participants. Refuses an unknown rule as not found.
+    participants. `clock_moves` is whether the clock moved while clients waited: where it may have
+    stood still, who called again at the same instant may have waited in real time. Refuses an
+    unknown rule as not found.
     """
     book = rulebook()
     for name in rules:
         if name not in book:
             raise NotFound(f"unknown rule {name!r}", rule="T1", remedy="one of " + ", ".join(book))
-    run = ClientActivity(sim)
-    verdicts = [
-        RuleVerdict(rule, [finding for finding in rule.findings(run) if finding.is_about(caller)])
-        for rule in book.values()
-        if not rules or rule.name in rules
-    ]
+    run = ClientActivity(sim, in_steps=True, clock_moves=clock_moves)
+    digest = sim.digest
+    yield from run.read()
+    verdicts = []
+    for rule in book.values():
+        if not rules or rule.name in rules:
+            findings = []
+            for finding in rule.findings(run):
+                if finding.is_about(caller):
+                    findings.append(finding)
+                yield
+            verdicts.append(RuleVerdict(rule, findings))
     return ConformanceReport(
         scenario=sim.scenario.name,
         seed=sim.seed,
-        digest=sim.digest,
+        digest=digest,
         calls=len(run.calls),
         verdicts=verdicts,
     )
 
 
-__all__ = ["ConformanceReport", "Finding", "Rule", "RuleVerdict", "check", "rulebook"]
+__all__ = [
+    "ConformanceReport",
+    "Finding",
+    "Rule",
+    "RuleVerdict",
+    "check",
+    "check_in_steps",
+    "rulebook",
+]

@@ -1,17 +1,22 @@
-"""Rules about orders: closed markets, scales and ticks (§2.6, §3.1)."""
+"""Rules about orders: closed markets, scales and ticks (§2.6, §3.1, §4.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from sim.core.lifecycle.states import EXPIRED_STATES, REFUSES
-from sim.core.model.enums import ExecutionType
+from sim.core.model.enums import ExecutionType, OrderType
 from sim.core.model.events import Executed
+from sim.core.model.orders import Order
+from sim.core.model.quantities import decimal_text
 from sim.kernel.instants import Instant
 from sim.read.conformance.recorded_run import Call, ClientActivity, Finding
 from sim.read.conformance.rules import rule
 
 _ENTRY = ("InsertOrder", "CreateOrder", "PreviewOrder", "CancelReplaceOrder", "ModifyOrder")
+_RETAIL_ENTRY = ("CreateOrder", "CreateOrders", "ModifyOrder", "ModifyOrders")
+_ENTERED = (ExecutionType.NEW, ExecutionType.REPLACE, ExecutionType.REJECTED)
 _TERMS = (
     *("GetInstrument", "ListInstruments", "SearchInstruments", "GetMarketBySlug"),
     *("GetMarketById", "ListMarkets", "GetEventBySlug", "ListEvents"),
@@ -88,3 +93,26 @@ def scales_are_read(run: ClientActivity) -> Iterator[Finding]:
         off_tick, unread = "M4" in _refused_by(call), informed.isdisjoint((call.caller, peer))
         broken = terms_unread if off_tick and unread else ""
         yield call.finding(f"first {call.rpc} in {symbol}", broken)
+
+
+@rule("4.2", applies_to="a retail order with a price")
+def prices_on_tick(run: ClientActivity) -> Iterator[Finding]:
+    """Send prices that are whole ticks of the market; the exchange rounds others."""
+    for call in run.calls:
+        for sent, order in _priced(call):
+            subject, price = f"{call.rpc} in {order.symbol}", Fraction(sent) * order.price_scale
+            rounded = decimal_text(order.price, order.price_scale)
+            yield call.finding(subject, "" if price == order.price else f"{sent} became {rounded}")
+        if call.rule == "M4" and call.rpc in _RETAIL_ENTRY:
+            yield call.finding(broken="the price was refused as off the tick")
+
+
+def _priced(call: Call) -> Iterator[tuple[str, Order]]:
+    """Yield the price of each retail order that a call entered or changed, and the order."""
+    reports = (event.execution for event in call.events if isinstance(event, Executed))
+    orders = {each.order.id: each.order for each in reports if each.type in _ENTERED}
+    requests = getattr(call.request, "orders", None) or [call.request]
+    for request, order in zip(requests, orders.values(), strict=False):
+        amount = getattr(request, "price", None)
+        if call.rpc in _RETAIL_ENTRY and amount and order.type is OrderType.LIMIT:
+            yield amount.value, order

@@ -8,7 +8,7 @@ on first use, because few rules look at few calls.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from sim.api.pipeline.request_log import LoggedCall, is_called
 from sim.core.model.events import StateChanged
 from sim.core.model.refusals import HTTP_OF_CODE, Code
 from sim.kernel.instants import NS_PER_S, Instant, Span, format_instant
+from sim.kernel.work import Work, done
 from sim.read.record import JournalEntry, SentWebhook, entries, facts_of, posts_of
 from sim.read.requests import CallInput, RequestReader
 from sim.run.engine.journal_record import Record
@@ -184,11 +185,16 @@ class WebhookAnswer(NamedTuple):
 class ClientActivity:
     """Everything that clients did on the current branch of a simulation.
 
-    `states` holds (instant, state) for every change of an instrument's state.
+    `states` holds (instant, state) for every change of an instrument's state. The journal is read
+    at the creation, or `in_steps` by its caller. `clock_moves` is whether the clock is known to
+    move while clients wait.
     """
 
-    def __init__(self, sim: Simulation) -> None:
+    def __init__(
+        self, sim: Simulation, *, in_steps: bool = False, clock_moves: bool = False
+    ) -> None:
         self.sim = sim
+        self.clock_moves = clock_moves
         self.calls: list[Call] = []
         self.calls_of: dict[str, list[Call]] = {}  # by caller
         self.streams: list[RecordedStream] = []
@@ -199,17 +205,30 @@ class ClientActivity:
         self._open: dict[int, RecordedStream] = {}
         self._requests = RequestReader(sim.contract)
         self._firms: dict[str, str] = {}  # fingerprint of a token: firm
-        for entry in entries(sim.journal.lines(0)):
+        self._lines = sim.journal.lines(0, sim.seq)
+        if not in_steps:
+            done(self.read())
+
+    def read(self) -> Work[None]:
+        """Read the journal up to the input that was the last one at the creation."""
+        for entry in entries(self._lines):
             self._read(entry, entry.input)
             self._read_outcome(entry)
+            yield
+        for call in self.calls:
+            _ = call.request  # nearly all are needed, and one rule would decode them at once
+            yield
 
     def next_call(
         self, call: Call, matches: Callable[[Call], bool] = lambda other: True
     ) -> Call | None:
         """Return the same caller's next call that matches."""
+        return next(filter(matches, self.calls_after(call)), None)
+
+    def calls_after(self, call: Call) -> Iterator[Call]:
+        """Return an iterator over the same caller's later calls."""
         mine = self.calls_of[call.caller]
-        following = bisect_right(mine, call.seq, key=lambda other: other.seq)
-        return next(filter(matches, islice(mine, following, None)), None)
+        return islice(mine, bisect_right(mine, call.seq, key=lambda other: other.seq), None)
 
     def _read(self, entry: JournalEntry, recorded: Input) -> None:
         if isinstance(recorded, CallInput) and not by_script(recorded):

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from sim.read.conformance.rules import Rule, RuleVerdict
 from sim.read.junit import Case, Suite, junit
-from sim.read.layout import counted, paint, wrapped
+from sim.read.layout import counted, put, wrapped
 
 SHOWN_MAX = 5  # findings shown for one rule
 
@@ -82,8 +82,8 @@ class ConformanceReport(Struct, frozen=True, kw_only=True):
         """Print the report, with verdicts in colour on a terminal."""
         for line in self.lines():
             word = line.partition(" ")[0]
-            colour = {"broken": "red", "advice": "yellow", "kept,": "green"}.get(word)
-            print(line.replace(word, paint(word, colour, out), 1) if colour else line, file=out)
+            colour = {"broken": "red", "advice": "yellow", "kept,": "green"}.get(word, "")
+            put(line, file=out, painted=(word, colour))
 
 
 def _document(verdict: RuleVerdict) -> dict[str, Any]:
@@ -128,4 +128,4 @@ def print_rules(rules: dict[str, Rule], out: TextIO) -> None:
     for rule in rules.values():
         advice = " (advice)" if rule.advice else ""
         text = f"{rule.name:<25} §{rule.section:<4} {rule.requirement}{advice}"
-        print(*wrapped(text, " " * 32, first=""), sep="\n", file=out)
+        put(*wrapped(text, " " * 32, first=""), file=out)

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from msgspec import json, structs
-
 from sim.kernel.instants import NS_PER_S, format_span, minutes
 from sim.read.conformance.recorded_run import Call, ClientActivity, Finding
 from sim.read.conformance.rules import rule
@@ -21,13 +19,6 @@ _ATTEMPTS_MAX = 5
 _RETRY_WITHIN = minutes(5)  # a repeat after a longer time is a new request, not a retry
 REPORTS = ("SearchTrades", "SearchOrders", "SearchExecutions")
 _NARROWING = ("symbol", "symbols", "order_id", "trade_id", "exec_id", "where_clause", "clord_id")
-# Operations that change something, with the field that makes a retry harmless.
-_IDEMPOTENCY_KEYS = {
-    "InsertOrder": "clord_id",
-    "CreateCashMovement": "idempotency_key",
-    "CreateVendorOrder": "idempotency_key",
-    "CreateFundedOrder": "idempotency_key",
-}
 
 
 def _followed(
@@ -47,6 +38,10 @@ def _same_operation(call: Call) -> Callable[[Call], bool]:
 def retry_after(run: ClientActivity) -> Iterator[Finding]:
     """After a 429, wait Retry-After before calling the same operation again."""
     for call, again in _followed(run, lambda call: call.status == 429 and call.retry_after):
+        if (
+            again.at == call.at and not run.clock_moves
+        ):  # the clock stands still: the client may have waited in real time
+            continue
         if again.at >= call.at + call.retry_after:
             yield call.finding()
         else:
@@ -133,35 +128,3 @@ def _timed_out_unfiltered(call: Call) -> bool:
 def is_narrowed(call: Call) -> bool:
     """Return whether a report query is restricted in any way."""
     return any(getattr(call.request, name, None) for name in _NARROWING)
-
-
-@rule("7.1", applies_to="an order or transfer that is sent again after it was answered 5xx")
-def idempotent_retry(run: ClientActivity) -> Iterator[Finding]:
-    """Retry an order or transfer that may have been processed with the same id or key."""
-    for call in run.calls:
-        name = _IDEMPOTENCY_KEYS.get(call.rpc)
-        if name is None or call.status not in _FAILED or call.request is None:
-            continue
-        again = run.next_call(call, _repeats(call, name))
-        if again is None:
-            continue
-        key, broken = getattr(call.request, name), ""
-        if not key:
-            broken = f"sent again without {name}: if the first was processed, this is another"
-        elif getattr(again.request, name) != key:
-            broken = f"sent again under another {name}: if the first was processed, this is another"
-        yield again.finding(broken=broken, because_of=call)
-
-
-def _repeats(call: Call, key: str) -> Callable[[Call], bool]:
-    """Return a test whether another call is the same apart from the idempotency key."""
-    keyless = _without_key(call, key)
-    return lambda other: other.operation == call.operation and _without_key(other, key) == keyless
-
-
-def _without_key(call: Call, key: str) -> bytes:
-    if call.request is None:
-        return b""
-    default = getattr(type(call.request)(), key)
-    participant = (call.input.participant or "").encode()
-    return json.encode(structs.replace(call.request, **{key: default})) + participant

@@ -7,8 +7,10 @@ from typing import Any
 from sim.core.model.events import FaultInjected
 from sim.core.service.faults import ActiveFault
 from sim.read.explain.causes import Cause, JournalStep, fault_document, fault_named, steps
+from sim.read.layout import counted
 from sim.run.simulation import Simulation
 
+_NEVER_WAIT = "orders of `order` steps and of simulated traders do not wait for the engine"
 _SHOWN = 50  # number of injections that an explanation lists, the latest ones
 
 
@@ -34,11 +36,22 @@ def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
     }
 
 
+def idle_faults(sim: Simulation) -> list[str]:
+    """Return a line for each fault of a run that never acted: its id, and why."""
+    faults = (*sim.exchange.faults.over(), *sim.exchange.faults.all())
+    return [
+        f"fault {fault.id} never acted: {_summary(fault)}" for fault in faults if not fault.affected
+    ]
+
+
 def _summary(fault: ActiveFault) -> str:
     if not fault.matched:
-        where = fault.spec.match.operation or "anything"
-        return f"it has matched nothing: {where} on {', '.join(fault.planes)}"
-    return f"it was injected into {fault.affected} of {fault.matched} matches: {fault.action}"
+        match = fault.spec.match
+        where = " ".join(filter(None, (match.operation, match.symbol, match.caller))) or "anything"
+        queue = f"; {_NEVER_WAIT}" if fault.planes == ("engine",) else ""
+        return f"it has matched nothing: {where} on {', '.join(fault.planes)}{queue}"
+    matches = counted(fault.matched, "match")
+    return f"it was injected into {fault.affected} of {matches}: {fault.action}"
 
 
 def strikes_of(step: JournalStep, **fields: str) -> list[Cause]:

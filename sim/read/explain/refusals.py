@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from sim.api.pipeline.inputs import RestCall
+from sim.api.pipeline.request_log import DONE, LoggedCall, Verdict
 from sim.core.catalogue.assumptions import (
     ASSERTION_LIFE_MAX,
     BLOCK_TIME,
@@ -26,7 +27,7 @@ from sim.read.explain.accounts import account_chain, explain_account
 from sim.read.explain.causes import Cause, JournalStep, fault_document, step_of, steps
 from sim.read.explain.instruments import instrument_chain
 from sim.read.explain.orders import order_chain
-from sim.read.explain.rules import Basis
+from sim.read.explain.rules import Basis, basis_of
 from sim.read.record import CALLS
 from sim.run.simulation import Simulation
 from sim.world.format.suggestions import suggestion
@@ -59,32 +60,86 @@ _LATEST = 5  # number of causes for each order, instrument, account or limit
 
 
 def explain_refusal(sim: Simulation, request_id: str) -> dict[str, Any] | None:
-    """Explain a refused call by its request id.
+    """Explain by its request id a call that was refused or rejected, or whose answer was lost.
 
-    None if the id is unknown, the call is too old, or it was not refused.
+    None if the id is unknown, the call is too old, or all of it was done.
     """
-    refusal = sim.log.explain(request_id) if _REQUEST_ID.fullmatch(request_id) else None
-    if refusal is None:
-        return None
-    seq = int(request_id, 16)
-    step = step_of(sim, seq)
+    seq = int(request_id, 16) if _REQUEST_ID.fullmatch(request_id) else 0
     call = next(iter(sim.log.entries(seq, seq)), None)
-    fault, plane = (call.fault, call.plane) if call is not None else ("", "")
+    if call is None or call.verdict.name == DONE.name:
+        return None
+    step = step_of(sim, seq)
+    document = {
+        "subject": request_id,
+        "kind": "request",
+        "verdict": call.verdict.name,
+        "seq": seq,
+        "caller": step.out.caller,
+        **fault_document(sim, call.fault),
+    }
+    if call.why is not None:
+        document |= _refusal(step, call.why.plain(), call.plane)
+    return document | (_executed(step, call) if call.verdict.name != "refused" else {})
+
+
+def _refusal(step: JournalStep, refusal: dict[str, Any], plane: str) -> dict[str, Any]:
+    """Return what is special about a call that was answered with a refusal."""
     section = f"§{refusal['section']}"
     decided = [f"rule {refusal['rule']}"] if refusal["rule"] not in ("", section) else []
     return {
         **{key: value for key, value in refusal.items() if key != "answered_in"},
-        "subject": request_id,
-        "kind": "request",
-        "seq": seq,
-        "caller": step.out.caller,
-        "remedy": refusal.get("remedy") or remedy_of(sim, refusal),
-        **_basis(refusal).document(sim, without=_OF_ANOTHER_PLANE.get(plane, ())),
-        **fault_document(sim, fault),
+        "remedy": refusal.get("remedy") or remedy_of(step.sim, refusal),
+        **_basis(refusal).document(step.sim, without=_OF_ANOTHER_PLANE.get(plane, ())),
         "summary": f"{refusal['status'] or refusal['code']} {refusal['message']}: refused in stage"
         f" {refusal['stage']!r} by {', '.join([*decided, section])}",
         "chain": [*_causes(step, refusal), _refused(step, refusal)],
     }
+
+
+def _executed(step: JournalStep, call: LoggedCall) -> dict[str, Any]:
+    """Return what is special about a call that was executed: its orders were rejected, or its
+    answer was lost.
+    """
+    sim, verdict = step.sim, call.verdict
+    status = call.status or call.code
+    chain = [cause for name in verdict.orders for cause in order_chain(sim, name)]
+    document = {
+        "operation": call.operation,
+        "status": call.status,
+        "code": call.code,
+        "message": verdict.text,
+        "rule": verdict.rule,
+        "facts": verdict.facts,
+        "orders": list(verdict.orders),
+        "retry": False,
+        "chain": chain,
+    }
+    if verdict.name == "rejected":
+        return {
+            **document,
+            "remedy": _REMEDIES["OrderRefused"],
+            **basis_of(verdict.rule).document(sim),
+            "summary": f"{status} {verdict.sentence}",
+        }
+    lost = {"remedy": f"{_look_up(sim, verdict)}; do not send the call again", "retry": False}
+    summary = f"{status} {verdict.text}".rstrip() + f": {verdict.summary}"
+    if call.why is None:
+        return document | basis_of(verdict.rule).document(sim) | lost | {"summary": summary}
+    lost |= {"orders": document["orders"], "summary": summary}
+    if call.why.answered_in:  # its causes end with its orders already
+        return lost
+    return lost | {"chain": [*chain, _refused(step, call.why.plain())]}
+
+
+def _look_up(sim: Simulation, verdict: Verdict) -> str:
+    """Return which orders a client has to look up that did not get an answer."""
+    orders = [sim.exchange.trading.orders.get(name) for name in verdict.orders]
+    names = ", ".join(
+        order.id + (f" (clord_id {order.clord_id})" if order.clord_id else "")
+        for order in orders
+        if order is not None
+    )
+    return f"look up order {names}" if names else "read what it changed"
 
 
 def _basis(refusal: dict[str, Any]) -> Basis:

@@ -8,13 +8,11 @@ from typing import Any
 
 from msgspec import json
 
-from sim.api.pipeline.request_log import LoggedCall
+from sim.api.pipeline.request_log import DONE, LoggedCall
 from sim.kernel.instants import Instant, format_instant
-from sim.read.decisions import Verdict, verdict_of
 from sim.read.errors import UsageError
 from sim.read.explain import explain
 from sim.read.layout import wrapped
-from sim.read.record import JournalEntry
 from sim.read.replay import simulation_at
 from sim.read.tables import cell
 from sim.run.simulation import Simulation
@@ -23,7 +21,8 @@ from sim.run.simulation import Simulation
 _SENTENCES = ("kind", "subject", "summary", "remedy", "retry", "retry_after_s", "chain")
 _NO_FIELDS = {*_SENTENCES, "assumptions", "quirk", "fault", "request_id", "now"}
 # Keys that the first lines of a refused call have already shown.
-_OF_A_REFUSAL = {"facts", "status", "code", "message", "rule", "section", "stage", "seq", "caller"}
+_OF_A_REFUSAL = {"facts", "status", "code", "message", "rule", "section", "stage", "seq"}
+_OF_A_REFUSAL |= {"caller", "verdict", "refusal"}
 
 
 def lines(explanation: dict[str, Any]) -> Iterator[str]:
@@ -52,15 +51,18 @@ def lines(explanation: dict[str, Any]) -> Iterator[str]:
 
 
 def _refusal(explanation: dict[str, Any]) -> Iterator[str]:
-    """Yield who was refused what, the rule, what would have worked, and whether to retry."""
+    """Yield what became of a call, the rule, what would have worked, and whether to retry."""
     status = explanation["status"] or explanation["code"]
     caller = explanation["caller"] or "a caller without credentials"
     line = f"request {explanation['subject']}: {caller} was refused: {status}"
     line += f" {explanation['message']}"
+    if explanation["verdict"] != "refused":
+        line = f"request {explanation['subject']} of {caller}: {explanation['summary']}"
     yield from wrapped(line, "  ", first="")
     decided = ", ".join(map(_named, _where(explanation)))
     decided += " of the specification" if explanation.get("section") else ""
-    yield from _field("decided by", f"{decided} in stage {explanation['stage']}")
+    stage = f" in stage {explanation['stage']}" if "stage" in explanation else ""
+    yield from _field("decided by", f"{decided}{stage}")
     if explanation["facts"]:
         facts = (f"{name} {value}" for name, value in explanation["facts"].items())
         yield from _field("facts", ", ".join(facts))
@@ -154,21 +156,13 @@ def text_of(explanation: dict[str, Any]) -> Iterator[str]:
 
 def _not_done(sim: Simulation) -> Iterator[dict[str, Any]]:
     """Yield the calls of a run that were refused or rejected, or whose answer was lost."""
-    calls = {entry.seq: entry for entry in sim.log.entries(0, sim.seq)}
-    for raw in sim.journal.lines(0):
-        recorded = JournalEntry(raw)
-        entry = calls.get(recorded.seq)
-        if entry is None:
-            continue
-        verdict = verdict_of(recorded)
-        if entry.why is not None and verdict is not None and not verdict.rule:  # refused later
-            facts = entry.why.facts or {}
-            verdict = Verdict("refused", entry.why.rule, facts, entry.why.message)
-        if verdict is not None and verdict.rule:
-            yield _row(entry, verdict)
+    for entry in sim.log.entries(0, sim.seq):
+        if entry.verdict.name != DONE.name:
+            yield _row(entry)
 
 
-def _row(entry: LoggedCall, verdict: Verdict) -> dict[str, Any]:
+def _row(entry: LoggedCall) -> dict[str, Any]:
+    verdict = entry.verdict
     return {
         "id": f"{entry.seq:016x}",
         "seq": entry.seq,

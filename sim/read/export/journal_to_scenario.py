@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from msgspec import json
 
 from sim.api.pipeline.inputs import (
+    SCRIPT,
     Advanced,
     Controlled,
     Input,
@@ -35,12 +36,12 @@ from sim.core.model.refusals import InvalidRequest, Refusal
 from sim.kernel.instants import format_instant, format_span
 from sim.kernel.journal import Header
 from sim.kernel.journal_reader import UNREADABLE
-from sim.read.decisions import rejects_of
 from sim.read.record import JournalEntry, entries
 from sim.read.replay import at_the_start, journal_lines, replaying, simulation_of
 from sim.run.actors.operator.actions import ACTIONS
 from sim.run.actors.script.request_slips import fits
 from sim.run.engine.journal_record import Record
+from sim.run.engine.verdicts import rejects_of
 from sim.run.loader.check_steps import unfit_steps
 from sim.run.loader.load import scenario_from_document
 from sim.run.simulation import Simulation
@@ -84,13 +85,32 @@ def scenario_document(path: Path, until: int | None = None) -> WrittenScenario:
     """
     with journal_lines(path) as (header, lines):
         sim = simulation_of(header)
-        for _ in replaying(sim, lines):
-            pass
-        return scenario_of(header, list(sim.journal.lines(0, until)), sim.seed)
+        failures = [entry for _, entry in replaying(sim, lines) if entry.mark == "failure"]
+        return scenario_of(header, list(sim.journal.lines(0, until)), sim.seed, failures)
 
 
-def scenario_of(header: Header, lines: Iterable[bytes], seed: int) -> WrittenScenario:
-    """Return the lines of a branch, from its first input on, as a scenario that loads.
+def recorded_steps(path: Path) -> dict[str, Any]:
+    """Return the only branch of a journal as a scenario whose steps are the recorded inputs.
+
+    It is for machines: it repeats what no other step can express.
+    """
+    with journal_lines(path) as (header, lines):
+        journal = [JournalEntry(raw) for _, raw in lines]
+    document = simulation_of(header).scenario.plain()
+    steps = document["steps"] = document.get("steps", [])
+    for entry in journal:
+        if getattr(entry.input, "peer", SCRIPT) != SCRIPT:
+            text = json.encode(entry.input).decode().replace("$", r"\u0024")  # no `${name}`
+            step = {"at": format_instant(entry.at), "input": text, "expect": {"refused": "maybe"}}
+            steps.append(step)
+    return {**document, "seed": header.seed}
+
+
+def scenario_of(
+    header: Header, lines: Iterable[bytes], seed: int, failures: Iterable[JournalEntry] = ()
+) -> WrittenScenario:
+    """Return the lines of a branch, from its first input on, as a scenario that loads, with the
+    input at which the run failed.
 
     Actions on things that do not exist are omitted.
     """
@@ -104,6 +124,8 @@ def scenario_of(header: Header, lines: Iterable[bytes], seed: int) -> WrittenSce
                 writer.add(entry)
             sim.handle(entry.input)
             writer.allow_ignored_names()
+        for entry in failures:
+            writer.add(entry)
         document = _document(sim, writer)
         # An omitted step may have saved values that others use, so all steps are written again.
         if not (further := _unfit_inputs(document, writer)):
@@ -193,7 +215,7 @@ class _Writer:
         except (*UNREADABLE, BadInput, _NoStep):
             step = None
             self._omit(recorded)
-        for event in rejects_of(out):
+        for event in rejects_of(out.events):
             order = event.execution.order.id if isinstance(event, Executed) else ""
             earlier, _ = self._answered.get(order, ({}, ""))
             if "call" in earlier:
@@ -204,7 +226,7 @@ class _Writer:
             self._omit(recorded)
             return
         step = self._with_saved(step)
-        if "call" in step and (_refused(out) or any(rejects_of(out))):
+        if "call" in step and (_refused(out) or any(rejects_of(out.events))):
             # It may be refused: a script has no address or signature for which a call could be
             # refused.
             step["expect"] = {"refused": "maybe"}
@@ -249,7 +271,7 @@ class _Writer:
             case StreamHungUp() if entry.stream in self._streams:
                 return {"disconnect": self._streams[entry.stream]["subscribe"]["name"]}
             case Controlled():
-                return self._action(entry, refused=out.message != "" or any(rejects_of(out)))
+                return self._action(entry, refused=out.message != "" or any(rejects_of(out.events)))
             case Advanced():
                 return None
         raise _NoStep

@@ -13,13 +13,17 @@ from sim.api.pipeline.inputs import Outcome, Send
 from sim.core.model.refusals import NotFound
 from sim.kernel.branches import Branch
 from sim.kernel.instants import format_instant
+from sim.kernel.work import Work
 from sim.read.history.moments import Moments
 from sim.read.history.pages import Query, Rows, Source
 from sim.read.history.records import frame_body, operations, record
-from sim.read.history.work import Work
-from sim.run.actors.operator.views import VIEWS, ViewFilter, unknown_view
-from sim.run.actors.operator.views import view as read_view
-from sim.run.actors.operator.views import views as read_views
+from sim.run.actors.operator.views import (
+    VIEWS,
+    ViewFilter,
+    unknown_view,
+    view_in_steps,
+    views_in_steps,
+)
 from sim.run.simulation import Simulation
 
 FRAMES_MAX = 50
@@ -64,7 +68,7 @@ class History:
         if view not in VIEWS:
             raise unknown_view(view)
         replica, _ = yield from self.moment(seq, branch)
-        return read_view(replica.engine, view, only or ViewFilter())
+        return (yield from view_in_steps(replica.engine, view, only or ViewFilter()))
 
     def states(
         self, seq: int, names: Sequence[str], branch: str = "", only: ViewFilter | None = None
@@ -79,7 +83,7 @@ class History:
             "at": format_instant(replica.now),
             "branch": on.name,
             "digest": replica.digest,
-            **read_views(replica.engine, names, only or ViewFilter()),
+            **(yield from views_in_steps(replica.engine, names, only or ViewFilter())),
         }
 
     def frames(self, seq: int, stream: int, branch: str = "") -> Work[dict[str, Any]]:

@@ -21,7 +21,7 @@ from sim.api.pipeline.inputs import Outcome
 from sim.core.history import ORDER_BYTES, FirstRows
 from sim.core.model.orders import Order
 from sim.kernel.branches import Branch
-from sim.read.history.work import Work
+from sim.kernel.work import Work
 from sim.read.record import JournalEntry
 from sim.run.engine.snapshots import Snapshot
 from sim.run.engine.time_travel import close_streams, load

@@ -26,8 +26,8 @@ from sim.core.catalogue.assumption_values import unknown_name
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.kernel.branches import Branch, LinePosition, Tree
 from sim.kernel.instants import format_instant
+from sim.kernel.work import Work
 from sim.read.history.rows import KINDS, Row, row_of, steps_of
-from sim.read.history.work import Work
 from sim.read.layout import listed
 from sim.read.line_search import BLOCK, lines_with, prepare, texts_of
 from sim.read.record import JournalEntry, posts_of

@@ -19,9 +19,9 @@ from sim.api.pipeline.settings import Settings
 from sim.kernel.branches import Branch, LinePosition, Tree, grow
 from sim.kernel.journal import Line
 from sim.kernel.journal_reader import NotAJournal, read_journal, read_line, unreadable
-from sim.read.errors import UnreadableJournal
-from sim.read.history.work import Work
-from sim.read.replay import replaying, simulation_of
+from sim.kernel.work import Work
+from sim.read.errors import MALFORMED, UnreadableJournal
+from sim.read.replay import naming, replaying, simulation_of
 from sim.run.simulation import Simulation
 
 _MARK = b'{"mark":'
@@ -59,7 +59,10 @@ class RecordedRun:
             if not raw.endswith(b"\n"):
                 break
             if raw.startswith(_MARK):
-                seq = self._travel(read_line(raw), seq, named)
+                try:
+                    seq = self._travel(read_line(raw), seq, named)
+                except MALFORMED:
+                    raise NotAJournal("not a mark of a journal", number) from None
             else:
                 if not raw.startswith(b'{"seq":'):
                     raise NotAJournal("not a journal record", number)
@@ -73,6 +76,8 @@ class RecordedRun:
         match mark.mark:
             case "snapshot":
                 named[mark.argument] = self.branch, seq
+                return seq
+            case "failure":
                 return seq
             case "reset":
                 self.branch = grow(self.branches, int(mark.argument), "reset")
@@ -112,9 +117,9 @@ class RecordedRun:
     ) -> Work[None]:
         """Repeat every input from the start, calling `on_outcome` with the outcome of each.
 
-        Raises Divergence.
+        Raises Divergence, or UnreadableJournal at a damaged line.
         """
-        with _plain(self.path) as file:
+        with _plain(self.path) as file, naming(self.path):
             _, lines = read_journal(file)
             for _, entry in replaying(simulation, lines, on_outcome=on_outcome):
                 if not entry.mark:

@@ -28,10 +28,10 @@ from sim.core.webhooks.payloads import shown_url
 from sim.kernel.branches import Branch
 from sim.kernel.instants import format_instant
 from sim.kernel.journal_reader import UNREADABLE
+from sim.kernel.work import Work
 from sim.read.explain import explain
 from sim.read.history.moments import Moments
 from sim.read.history.pages import BranchEntry, Rows
-from sim.read.history.work import Work
 from sim.read.line_search import prepare
 from sim.run.actors.script.calls import as_json
 from sim.run.simulation import Simulation

@@ -19,6 +19,7 @@ from sim.api.pipeline.inputs import (
     Advanced,
     AnswerDue,
     Controlled,
+    Input,
     RestCall,
     RpcCall,
     Stepped,
@@ -28,6 +29,7 @@ from sim.api.pipeline.inputs import (
     StreamOpened,
     WebhookAnswered,
 )
+from sim.api.pipeline.request_log import Verdict
 from sim.core.model.enums import ExecutionType, Side
 from sim.core.model.events import (
     CashMoved,
@@ -43,13 +45,14 @@ from sim.core.model.events import (
 from sim.core.model.orders import Execution
 from sim.core.model.quantities import DOLLAR, decimal_text
 from sim.core.model.refusals import Code
+from sim.core.trading.engine_queue import ENGINE_TIMER
 from sim.kernel.instants import Instant, format_span
 from sim.kernel.journal import Header
-from sim.read.decisions import verdict_of
 from sim.read.explain.faults import sentence
-from sim.read.record import JournalEntry, tag_of
+from sim.read.record import JournalEntry, line_text, tag_of
 from sim.run.actors.script.step_order import STEP_TIMER
 from sim.run.engine.journal_record import Record, RecordedEvent
+from sim.run.engine.verdicts import rejection, rejects_of
 
 # The kinds of rows. A clock row is an advance in which no timer fired.
 KINDS = ("clock", "timer", "request", "stream", "frame", "step", "control", "webhook", "jump")
@@ -64,7 +67,7 @@ class Row(NamedTuple):
     full name of a client. `subject`
     is what it is about, as far as the line says: a symbol, an order, a stream, … `status` is the
     HTTP status of an answer, or the name of its gRPC code. `verdict` is that of a call
-    (`read/decisions.py`), else None.
+    (`run/engine/verdicts.py`), else None.
     """
 
     at: Instant
@@ -89,6 +92,10 @@ def rows(lines: Iterable[bytes], header: Header | None = None) -> Iterator[Row]:
     for entry in map(JournalEntry, lines):
         if mark := entry.mark:
             argument = entry.line.argument
+            if mark == "failure":
+                failed = (line_text(entry.line.input),)
+                yield Row(entry.at, "jump", "exchange", mark, argument, good=False, details=failed)
+                continue
             to = f"to input {argument}" if mark == "rewind" else argument
             yield Row(now, "jump", "tester", mark, to)
             continue
@@ -110,7 +117,8 @@ def row_of(entry: JournalEntry, steps: list[str]) -> Row:
     """Return the row of an input, with the names of the scenario's steps (`steps_of`)."""
     recorded, out = entry.input, entry.out
     row = _ROWS[type(recorded)](recorded, entry)
-    verdict = verdict_of(entry)
+    verdict = entry.verdict
+    rejected = list(_rejections(recorded, out))
     if isinstance(recorded, Stepped) and 0 < recorded.step <= len(steps):
         row = row._replace(title=" ".join(steps[recorded.step - 1].split()))
     return row._replace(
@@ -118,9 +126,28 @@ def row_of(entry: JournalEntry, steps: list[str]) -> Row:
         caller=out.caller,
         subject=row.subject or _subject(out.events),
         verdict=None if verdict is None else verdict.name,
-        good=row.good and (verdict is None or verdict.name == "done"),
+        good=False if rejected else row.good and (verdict is None or verdict.name == "done"),
+        result="; ".join(filter(None, (_result(row, verdict), *rejected))),
         events=tuple(map(tag_of, out.events)),
     )
+
+
+def _result(row: Row, verdict: Verdict | None) -> str:
+    """Return the result of an input; that of a call says also what its status does not say."""
+    if verdict is None or verdict.name in ("done", "refused"):
+        return row.result
+    lost = verdict.name == "answer lost"
+    return f"{row.result}, {verdict.summary if lost else verdict.sentence}"
+
+
+def _rejections(recorded: Input, out: Record) -> Iterator[str]:
+    """Yield what an input rejects that earlier calls sent to a slow engine, or a tester; and the
+    answers that it gives too late.
+    """
+    taken = any(timer.timer == ENGINE_TIMER for timer in out.fired)
+    if taken or isinstance(recorded, Controlled):
+        yield from (rejection(event).sentence for event in rejects_of(out.events))
+    yield from (Verdict("answer lost", rule).sentence for *_, rule in out.resolved if rule)
 
 
 def detailed_row(entry: JournalEntry, steps: list[str]) -> Row:

@@ -11,7 +11,7 @@ from sim.core.accounts.ledger import TRADING
 from sim.core.model.refusals import NotFound
 from sim.kernel.instants import format_instant
 from sim.read.errors import UsageError
-from sim.read.layout import counted, wrapped
+from sim.read.layout import counted, put, wrapped
 from sim.read.tables import print_table
 from sim.run.actors.operator.views import ViewFilter, view
 from sim.run.simulation import Simulation
@@ -103,7 +103,7 @@ def print_figures(figures: dict[str, Any], out: TextIO) -> None:
         totals,
         ", ".join(counts),
     ):
-        print(*wrapped(text), sep="\n", file=out)
+        put(*wrapped(text), file=out)
     if figures["positions"]:
-        print(file=out)
+        put(file=out)
         print_table(figures["positions"], out)

@@ -103,7 +103,7 @@ def _orders(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pa
     else:
         some = [orders.rows[index] for index in range(before, len(orders))]
         some += map(orders.require, sorted(changed.orders | waiting))
-    return [((order.created, order.id), order_answer(order)) for order in some]
+    return [((order.seq,), order_answer(order)) for order in some]
 
 
 def _trades(engine: Engine, changed: NamedKeys | None, previous: SeenRows) -> Pairs:

@@ -32,7 +32,7 @@ passes them in as data. `Simulation` decides how runs begin (worlds, seeds, file
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from msgspec import json
 
@@ -73,6 +73,7 @@ from sim.run.engine.input_effects import InputEffects
 from sim.run.engine.journal_record import record_of
 from sim.run.engine.run import Run
 from sim.run.engine.snapshots import Snapshot, Snapshots, encode_state, save_streams, unsavable
+from sim.run.engine.verdicts import judge
 from sim.world.format.scenario import Scenario
 from sim.world.start.populate import populate
 from sim.world.start.world import World
@@ -93,6 +94,20 @@ class Behaviour(NamedTuple):
     finishers: Mapping[str, Finisher]
     act: Act
     extensions: tuple[Callable[[Engine], Extension], ...] = ()
+
+
+class RunObserver(Protocol):
+    """Somebody outside who looks at everything that a run does, and changes nothing."""
+
+    def after_input(
+        self, engine: Engine, input_: Input, outcome: Outcome, at: Instant, out: bytes
+    ) -> None:
+        """Take an input whose line is written: `at` is the instant before it, `out` its outcome as
+        the journal has it.
+        """
+
+    def after_jump(self) -> None:
+        """Note that the run goes on in the state of another moment."""
 
 
 class Engine:
@@ -134,6 +149,7 @@ class Engine:
         self._inputs = merge_owners(extension.inputs for extension in extensions)
         self._timers = self._timer_handlers()
         self.travelled = True  # extensions may request inputs before the next one enters
+        self.observers: list[RunObserver] = []
         self.snapshots: Snapshots
 
     def _timer_handlers(self) -> OutcomeHandlers:
@@ -270,8 +286,8 @@ class Engine:
         consequences.
 
         An input that cannot be encoded is an error that changes nothing. A later failure leaves an
-        inconsistent state, so the run ends: the journal holds every input before this one, and each
-        further one raises RunEnded.
+        inconsistent state, so the run ends: the journal holds every input before this one and, as
+        its last line, this one without an outcome. Each further one raises RunEnded.
         """
         journal, ctx = self.journal, self.exchange.ctx
         journal.check_open()
@@ -285,11 +301,17 @@ class Engine:
             self._dispatch(input_, outcome)
             self.input_effects.finish(input_, outcome)
             record = record_of(outcome, self.log.last(outcome.seq), ctx.now)
+            judge(self.log, outcome.seq, record, ctx.now)
             entry = _encode(record)
             journal.append(at, entering, entry, aside, ctx.now, ctx.timers.scheduled, outcome.cause)
+        except Exception as error:
+            journal.fail(at, entering, aside, error)
+            raise
         except BaseException as error:
             journal.end(error)
             raise
+        for observer in self.observers:
+            observer.after_input(self, input_, outcome, at, entry)
         if self.snapshots.due(journal.seq) and not journal.shadow:
             self._keep_snapshot(outcome)
         return outcome

@@ -24,6 +24,7 @@ from sim.api.pipeline.inputs import (
 from sim.contract.contract import Plane
 from sim.core.model.refusals import Conflict, InvalidRequest, Refusal
 from sim.kernel.instants import OUT_OF_RANGE, Instant, Span, format_instant, is_supported_instant
+from sim.kernel.work import Work
 from sim.run.engine.run_view import RunView
 
 
@@ -49,14 +50,23 @@ class RunInputs(RunView):
         """Handle one HTTP request.
 
         `headers` is case-insensitive. `wall` is the host's wall clock, used only to judge the
-        freshness of signatures.
+        freshness of signatures. A body that is too large is not kept, only its size in bytes, as
+        if it came over a socket.
         """
         engine = self.engine
+        if len(body) > engine.settings.max_body:
+            body, oversize = b"", len(body)
         return engine.enter(
             redaction.redact_rest(
                 engine, plane, verb, path, query, headers, body, peer, wall, oversize
             )
         )
+
+    def prepare(self, plane: Plane, verb: str, path: str, query: str) -> Work[int]:
+        """Fill the caches that a read of the gateway uses, in small steps; returns the number of
+        large bytes in its answer. It is no input.
+        """
+        return self.engine.pipeline.prepare(plane, verb, path, query)
 
     def rpc(
         self,

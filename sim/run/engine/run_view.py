@@ -12,6 +12,7 @@ from sim.core.catalogue.assumptions import STREAM_BUFFER_MESSAGES
 from sim.core.exchange import Exchange
 from sim.kernel.instants import Instant, is_supported_instant
 from sim.kernel.journal import Journal
+from sim.kernel.work import Work
 from sim.run.engine.engine import Engine
 from sim.world.format.scenario import Scenario
 from sim.world.start.world import World
@@ -150,6 +151,12 @@ class RunView:
         return self.log.select(
             operation=operation or "", status=status or 0, caller=caller or "", since=since
         )
+
+    def requests_in_steps(
+        self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0
+    ) -> Work[list[dict[str, Any]]]:
+        """Find the rows of the request log that `requests` returns, in small steps."""
+        return self.log.matching(operation=operation, status=status, caller=caller, since=since)
 
     def streams(self) -> list[dict[str, Any]]:
         """Return the open streams."""

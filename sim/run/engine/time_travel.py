@@ -18,15 +18,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from errno import EIO
 from functools import wraps
 from typing import BinaryIO, Concatenate, ParamSpec, TypeVar
 
-from sim.api.pipeline.inputs import Advanced, Effect, Input, recorded_input
+from msgspec import DecodeError
+
+from sim.api.pipeline.inputs import Advanced, Effect, recorded_input
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Code, Conflict, NotFound, Refusal
 from sim.kernel.branches import Branch
 from sim.kernel.instants import Instant, format_instant
-from sim.kernel.journal import Journal
+from sim.kernel.journal import Journal, JournalLost, Line
 from sim.kernel.journal_reader import read_line
 from sim.run.engine.engine import Engine
 from sim.run.engine.run import Run
@@ -36,6 +39,8 @@ from sim.run.engine.start import Start
 P = ParamSpec("P")
 T = TypeVar("T")
 
+NAMED_MAX = 100  # a snapshot of a small run has 200 kB
+
 
 def all_or_nothing(
     travel: Callable[Concatenate[Engine, P], T],
@@ -43,11 +48,13 @@ def all_or_nothing(
     """Make a time travel complete or fatal.
 
     An error on the way ends the run, which would otherwise continue in a mixture of two moments.
+    Observers do not see the inputs that are repeated on the way.
     """
 
     @wraps(travel)
     def complete_or_fatal(engine: Engine, /, *args: P.args, **kwargs: P.kwargs) -> T:
         engine.journal.check_open()
+        observers, engine.observers = engine.observers, []
         try:
             return travel(engine, *args, **kwargs)
         except Refusal:
@@ -55,6 +62,8 @@ def all_or_nothing(
         except BaseException as error:
             engine.journal.end(error)
             raise
+        finally:
+            engine.observers = observers
 
     return complete_or_fatal
 
@@ -76,7 +85,10 @@ def load(engine: Engine, snapshot: Snapshot, *, streams: bool = False) -> None:
 
 @all_or_nothing
 def take_named(engine: Engine, name: str) -> None:
-    """Keep a snapshot of this moment under a name."""
+    """Keep a snapshot of this moment under a name. Conflict if there are too many."""
+    if name not in engine.snapshots.named and len(engine.snapshots.named) >= NAMED_MAX:
+        remedy = "take one under a name that exists, or rewind: every moment can be returned to"
+        raise Conflict(f"there are {NAMED_MAX} named snapshots already", rule="T1", remedy=remedy)
     engine.snapshots.named[name] = _saved(engine)
     engine.journal.mark("snapshot", name)
 
@@ -239,25 +251,33 @@ def close_streams(engine: Engine, why: str) -> list[Effect]:
     return effects
 
 
-def _recorded(journal: Journal, branch: Branch, first: int, last: int) -> list[Input]:
-    lines = journal.lines(first, last, branch)
-    return [recorded_input(read_line(line)) for line in lines]
+_CHANGED = EIO, "another program has changed the journal"
 
 
-def _repeat(engine: Engine, on: Branch, parts: Sequence[tuple[Branch, Sequence[Input]]]) -> None:
+def _recorded(journal: Journal, branch: Branch, first: int, last: int) -> list[Line]:
+    try:
+        return [read_line(line) for line in journal.lines(first, last, branch)]
+    except DecodeError as error:
+        raise JournalLost(*_CHANGED) from error
+
+
+def _repeat(engine: Engine, on: Branch, parts: Sequence[tuple[Branch, Sequence[Line]]]) -> None:
     """Repeat inputs whose lines exist.
 
-    Where the run moved from one branch to another, time travel ended every stream.
+    Where the run moved from one branch to another, time travel ended every stream. Raises
+    JournalLost if the lines are not those that were written.
     """
     engine.journal.shadow = True
     try:
-        for branch, inputs in parts:
+        for branch, lines in parts:
             if branch is not on:
                 close_streams(engine, "the simulation was moved to another moment")
                 on = branch
             engine.journal.branch = branch
-            for input_ in inputs:
-                engine.handle(input_)
+            for line in lines:
+                engine.handle(recorded_input(line))
+                if not engine.journal.digest.startswith(line.digest):
+                    raise JournalLost(*_CHANGED)
     finally:
         engine.journal.shadow = False
 

@@ -75,6 +75,7 @@ def _names_something(scenario: Scenario, node: Node) -> bool:
         or world.books
         or world.orders
         or any(items_of(node, "world", section) for section in SECTIONS)
+        or node_at(node, "faults") is not None
     )
 
 

@@ -175,13 +175,14 @@ class _Checker:
 
     def _symbol_names(self, step: Mapping) -> Iterator[Problem]:
         parts = [part for part in step.items.values() if isinstance(part, Mapping)]
+        parts += mappings_of(node_at(step, "fault", "match"))
         for key in ("expect", "when"):
             outer = node_at(step, key)
             if isinstance(outer, Mapping):
                 parts += [each for part in outer.items.values() for each in mappings_of(part)]
         for part in parts:
             symbol = text_at(part, "symbol")
-            if symbol is not None and not self._world.has(symbol.text):
+            if symbol is not None and "*" not in symbol.text and not self._world.has(symbol.text):
                 yield unknown("unknown symbol", symbol, self._symbols)
 
     def _event(self, step: Mapping) -> Iterator[Problem]:

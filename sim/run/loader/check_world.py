@@ -56,6 +56,10 @@ def world_problems(node: Node, world: World) -> Iterator[Problem]:
     symbols = [instrument.symbol for instrument in world.instruments]
     yield from _money(node, world)
     yield from _receivers(node, world)
+    for fault in items_of(node, "faults"):
+        symbol = text_at(fault, "match", "symbol")
+        if symbol is not None and "*" not in symbol.text and not world.has(symbol.text):
+            yield unknown("unknown symbol", symbol, symbols)
     for item in (each for section in _OF_INSTRUMENTS for each in items_of(node, "world", section)):
         symbol, user = (text_at(item, key, empty=True) for key in ("symbol", "as"))
         if symbol is not None and not world.has(symbol.text):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from collections.abc import Mapping as Values
-from functools import lru_cache
+from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,6 @@ from sim.world.format.yaml_tree import (
     read_file,
     read_text,
     tree_of,
-    value_of,
 )
 from sim.world.start.world import build_world
 
@@ -68,6 +67,21 @@ def load_scenario(source: str, params: Values[str, str] | None = None) -> Scenar
             return _bundled(str(resources.path("scenarios", f"{source}.yaml")))
     node, access = _open(source)
     return _resolve(node, params or {}, access)
+
+
+def check_chosen(scenario: Scenario, how: str) -> None:
+    """Refuse a scenario of which several combinations of its matrix are left, where only one can
+    be taken. `how` says how to choose. ScenarioError lists the values.
+    """
+    open_names = {
+        name: values
+        for name, values in scenario.matrix.items()
+        if name not in scenario.params and len(values) > 1
+    }
+    if open_names:
+        values = "; ".join(f"{name}: {', '.join(texts)}" for name, texts in open_names.items())
+        message = f"the matrix has several combinations ({values}): choose one with {how}"
+        raise error_at(SourcePosition(scenario.name, 0, 0), message)
 
 
 def load_submitted(
@@ -211,12 +225,7 @@ def _resolved(node: Node, params: Values[str, str], access: FileAccess) -> Scena
     parts = [_read(each) for each in filled]
     scenario, own = parts[-1], filled[-1]
     if len(chain) > 1:
-        merged: dict[str, Any] = {}
-        for each in filled:
-            merged = _merge(merged, value_of(each))
-        merged.pop("extends", None)
-        scenario = _read(tree_of(merged, own.at.file))
-        scenario = _with_positions(scenario, [step.where for part in parts for step in part.steps])
+        scenario = replace(_read(reduce(_merged, filled)), extends=())
     if params:
         scenario = replace(scenario, params={**scenario.params, **params})
     check_scenario(scenario, own, flow_files)
@@ -265,27 +274,29 @@ def _chain(node: Node, access: FileAccess, depth: int) -> list[Node]:
     return [*chain, node]
 
 
-def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, value in changes.items():
-        present = merged.get(key)
-        if isinstance(present, dict) and isinstance(value, dict):
-            merged[key] = _merge(present, value)
-        elif isinstance(present, list) and isinstance(value, list):
-            merged[key] = _merge_lists(present, value, MERGE_KEYS.get(key))
-        else:
-            merged[key] = value
-    return merged
+def _merged(base: Node, changes: Node, key: str = "") -> Node:
+    """The value of a key in a scenario that changes another one. Every node keeps its text and its
+    position in its own file.
+    """
+    if isinstance(base, Mapping) and isinstance(changes, Mapping):
+        items = {**base.items}
+        for name, node in changes.items.items():
+            items[name] = _merged(items[name], node, name) if name in items else node
+        return Mapping(changes.at, items, {**base.keys, **changes.keys})
+    if isinstance(base, SequenceNode) and isinstance(changes, SequenceNode):
+        if key not in MERGE_KEYS:
+            return SequenceNode(changes.at, [*base.items, *changes.items])
+        entries = {_name_of(entry, MERGE_KEYS[key]): entry for entry in base.items}
+        for entry in changes.items:
+            name = _name_of(entry, MERGE_KEYS[key])
+            entries[name] = _merged(entries[name], entry) if name in entries else entry
+        return SequenceNode(changes.at, list(entries.values()))
+    return changes
 
 
-def _merge_lists(base: list[Any], changes: list[Any], key: str | None) -> list[Any]:
-    if key is None:
-        return [*base, *changes]
-    entries = {str(entry.get(key)): entry for entry in base}
-    for entry in changes:
-        name = str(entry.get(key))
-        entries[name] = _merge(entries[name], entry) if name in entries else entry
-    return list(entries.values())
+def _name_of(entry: Node, key: str) -> str:
+    name = node_at(entry, key)
+    return name.text if isinstance(name, Scalar) else ""
 
 
 def _read(node: Node) -> Scenario:

@@ -17,11 +17,13 @@ corpus of states to continue from, energies, swarms, a bandit) was built and mea
 inputs it met 1.03 times the features and found no more bugs than a uniform choice over the same
 moves.
 
-*Judges.* After every input, `oracles` and `twin` check invariants, the conformance of answers with
-our own contract, internal errors, and sums. After an episode, the witness checks what clients
-observed. Some episodes are replayed from their journal, and some reads are made twice
-(`agreement`). Every campaign also searches for a *canary*, a bug planted in some of its episodes. A
-campaign that did not find it was blind, and says so.
+*Judges judge histories.* After every input, `oracles` check invariants, the conformance of answers
+with our own contract and internal errors, the law (`sim/oracle`) says what had to happen, and
+`relations` compare calls that must agree. After an episode, the witness checks what clients
+observed. Some episodes are replayed from their journal. A judge sees inputs and outcomes only, so
+`check` finds in a journal, in a new process, what the hunt found. Every campaign also searches for
+a *canary*, a bug planted in some of its episodes. A campaign that did not find it was blind, and
+says so.
 
 Everything is a function of scenario, seed and budget in inputs. A wall clock only stops the hunt.
 
@@ -32,7 +34,11 @@ Everything is a function of scenario, seed and budget in inputs. A wall clock on
 | `live_moves` | moves that need them |
 | `clients`, `requests` | calls and streams drawn from the contract |
 | `episode` | one episode: moves become inputs, outcomes are checked |
-| `oracles`, `agreement`, `twin`, `watchdog` | what must hold |
+| `agreement` | calls whose answers must agree |
+| `judges`, `troubles` | all judges of a run, and what they find |
+| `oracles`, `watchdog` | what must hold after one input |
+| `relations`, `questions`, `lists`, `replayed`, `reordering` | what must hold between calls |
 | `campaign`, `roots` | rounds of episodes, where they begin, what is kept |
-| `report` | minimised findings, printed results |
+| `check`, `finds` | a journal or scenario judged again; minimised findings on disk |
+| `report` | printed results |
 """

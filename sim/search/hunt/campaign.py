@@ -31,9 +31,10 @@ from sim.kernel.entropy import Entropy
 from sim.read.errors import UsageError
 from sim.run.simulation import Simulation
 from sim.search.hunt.episode import Episode, EpisodeResult
-from sim.search.hunt.oracles import Trouble, replays
-from sim.search.hunt.roots import start_of
+from sim.search.hunt.oracles import replays
+from sim.search.hunt.roots import journal_of, start_of
 from sim.search.hunt.sequences import DrawnMove, random_sequence
+from sim.search.hunt.troubles import JUDGE_ERROR, Trouble
 from sim.search.workers import Mapper, workers
 
 ROUND = 16  # episodes in a round
@@ -71,10 +72,11 @@ class EpisodeTask(Struct, frozen=True):
 
 
 class HuntFinding(Struct):
-    """A trouble, and the episode that leads to it."""
+    """A trouble, the episode that leads to it, and the journals of the episode and its replay."""
 
     trouble: Trouble
     task: EpisodeTask
+    journals: list[bytes]
 
 
 class CampaignState(Struct):
@@ -102,7 +104,7 @@ class EpisodeReport(NamedTuple):
     """
 
     features: list[str] = []
-    finding: HuntFinding | None = None
+    findings: list[HuntFinding] = []
     ends_round: bool = False
 
 
@@ -177,8 +179,14 @@ def carry_out(task: EpisodeTask) -> EpisodeResult:
     if task.canary:
         plant_canary(simulation)
     result = Episode(simulation).run(task.moves)
+    if not task.canary and (result.troubles or task.replay):
+        result.journals.append(journal_of(simulation))
     if task.replay and not result.over:
-        result.troubles += replays(simulation)
+        differences, replayed = replays(result.journals[0])
+        result.troubles += differences
+        result.journals.append(replayed)
+    if not result.troubles:
+        result.journals.clear()
     result.cpu_s = process_time() - began
     return result
 
@@ -215,8 +223,9 @@ class Campaign:
 
     @property
     def _has_ended(self) -> bool:
-        """Whether a finding ends the hunt."""
-        return bool(self.state.findings) and not self._plan.keep_going
+        """Whether a finding ends the hunt. A judge that fails does not end it."""
+        kinds = {finding.trouble.kind for finding in self.state.findings}
+        return bool(kinds - {JUDGE_ERROR}) and not self._plan.keep_going
 
     # ---- episodes
 
@@ -267,13 +276,15 @@ class Campaign:
                 last = number
                 first_met += fresh
                 state.features.update(dict.fromkeys(fresh, state.inputs))
-        return EpisodeReport(first_met, self._finding(task, result.troubles)), last
+        return EpisodeReport(first_met, self._findings(task, result)), last
 
-    def _finding(self, task: EpisodeTask, troubles: list[Trouble]) -> HuntFinding | None:
-        """Note the first trouble of an episode, unless it was found before."""
-        for trouble in troubles[:1]:
+    def _findings(self, task: EpisodeTask, result: EpisodeResult) -> list[HuntFinding]:
+        """Note the first trouble of an episode, and judge errors, unless they were found before."""
+        new = []
+        errors = [trouble for trouble in result.troubles if trouble.kind == JUDGE_ERROR]
+        others = [trouble for trouble in result.troubles if trouble.kind != JUDGE_ERROR]
+        for trouble in (*errors, *others[:1]):
             if not any(each.trouble.is_like(trouble) for each in self.state.findings):
-                finding = HuntFinding(trouble, task)
-                self.state.findings.append(finding)
-                return finding
-        return None
+                new.append(HuntFinding(trouble, task, result.journals))
+                self.state.findings.append(new[-1])
+        return new

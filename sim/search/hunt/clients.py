@@ -41,6 +41,8 @@ _BAD_KEYS = tuple(
     VerifiedCredential("api_key", problem=problem)
     for problem in ("missing_key", "timestamp", "stale", "signature")
 )
+# Around the expiry of a token, and around the 30 seconds that clients leave before it.
+_AROUND = (*(-1, 0, 1, 60 * NS_PER_S), *(-30 * NS_PER_S + each for each in (-1, 0, 1)))
 _ACCOUNTS = ("account", "participantAccountId")
 _SOCKET_FRAMES: tuple[Any, ...] = (
     {"ping": {}},
@@ -56,6 +58,13 @@ class CallIdentity(NamedTuple):
 
     credential: VerifiedCredential
     participant: str | None
+
+
+def script_of(participant: str) -> VerifiedCredential:
+    """Return the credentials of a participant's firm; none without a participant."""
+    return (
+        VerifiedCredential(SCRIPT, participant.partition("/users/")[0]) if participant else NOBODY
+    )
 
 
 class Callers:
@@ -131,9 +140,11 @@ class Clients:
                 yield from self._stream(choices, load_contract().by_name(name))
             case ["frame"] if streams := self.open:
                 number = choices.choice(list(streams))
-                yield StreamFrame(number, self._frame(choices, streams[number]), PEER)
+                for _ in range(choices.choice((1, 1, 1, 5))):
+                    yield StreamFrame(number, self._frame(choices, streams[number]), PEER)
             case ["hangup"] if streams := self.open:
-                yield StreamHungUp(choices.choice(list(streams)), PEER)
+                slow = choices.chance(1, 8)
+                yield StreamHungUp(choices.choice(list(streams)), PEER, slow)
             case ["token"]:
                 yield self._token(choices)
             case ["outlive"]:
@@ -228,7 +239,7 @@ class Clients:
         token = self.callers.tokens[-1]
         issued = self._simulation.exchange.credentials.token(token.key)
         if issued is not None:
-            end = issued.expires + NS_PER_S * choices.choice((-1, 0, 1, 60))
+            end = issued.expires + choices.choice(_AROUND)
             yield Advanced(max(end, self._simulation.now))
             operation = load_contract().by_name("AccountsAPI.GetWhoAmI")
             plane = choices.choice(("exchange", "grpc"))

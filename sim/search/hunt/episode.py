@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import Struct, field, json
 from msgspec.structs import replace
@@ -20,45 +19,44 @@ from sim.api.pipeline.inputs import (
     Reply,
     Resolve,
     RestCall,
-    RpcCall,
     StreamHungUp,
     StreamOpened,
     WebhookAnswered,
 )
 from sim.api.pipeline.verification import bearer
 from sim.core.model.refusals import Refusal
-from sim.evidence.witness.journal import Watch
 from sim.evidence.witness.observation import ClientObservation
-from sim.evidence.witness.witness import judge
 from sim.kernel.entropy import RandomStream
-from sim.kernel.instants import Span, format_instant, is_supported_instant, parse_span
+from sim.kernel.instants import DAY, Span, is_supported_instant, parse_span
 from sim.read.features import FeatureReader
 from sim.run.actors.operator.action import read_entry
 from sim.run.actors.script.calls import ClientCalls
 from sim.run.simulation import Simulation
-from sim.search.hunt.agreement import Agreement
+from sim.search.hunt.agreement import QUESTIONS, Agreement
 from sim.search.hunt.clients import PEER, Clients
+from sim.search.hunt.judges import Judges
 from sim.search.hunt.live_moves import LIVE_MOVES
 from sim.search.hunt.live_view import LiveView, Vocabulary
-from sim.search.hunt.oracles import Oracles, Trouble
+from sim.search.hunt.oracles import read_download
 from sim.search.hunt.sequences import DrawnMove
-from sim.search.hunt.twin import Twin
+from sim.search.hunt.troubles import JUDGE_ERROR, Trouble, internal_error, judge_error
 from sim.search.hunt.watchdog import Watchdog
 from sim.search.moves.table import MOVES
 from sim.search.moves.view import Act, Document, Steps
 from sim.world.format.steps import Step
 
+_HOP = 3 * DAY  # an open stream sends some ten thousand heartbeats and books in this time
 DUE_MAX = 20  # maximum number of due instants that pass in one gap
 FRAMES_READ = 10  # frames of an operation from which values are learned
-_CHUNKS_MAX = 200  # parts of a download that are read
 _TOKENS_MAX = 4
+_TOKENS = ("access_token", "participantToken")
 
 
 class EpisodeResult(Struct):
     """The result of an episode: the features of each move, and what is wrong.
 
     `inputs` counts handled inputs. `over` says that the run has ended. `cpu_s` is the processor
-    time in seconds.
+    time in seconds. `journals` are those of the episode and of its replay if something is wrong.
     """
 
     features: list[list[str]] = field(default_factory=list)
@@ -66,6 +64,12 @@ class EpisodeResult(Struct):
     inputs: int = 0
     over: bool = False
     cpu_s: float = 0.0
+    journals: list[bytes] = field(default_factory=list)
+
+    @property
+    def wrong(self) -> bool:
+        """Whether something is wrong with the exchange, and not only with a judge."""
+        return any(trouble.kind != JUDGE_ERROR for trouble in self.troubles)
 
 
 class Episode:
@@ -76,51 +80,46 @@ class Episode:
         self._view = LiveView(simulation, Vocabulary(simulation))
         self._clients = Clients(self._view)
         self._script = ClientCalls(simulation.engine)
-        self._agreement = Agreement(self._clients, simulation, self._undisturbed_reply)
+        self._agreement = Agreement(self._clients, self._view, self._enter, self._take)
         self._reader = FeatureReader(simulation)
-        self._oracles = Oracles(simulation)
-        self._twin = Twin(simulation)
-        self._watch = Watch(simulation)
-        self._observations: list[ClientObservation] = []  # what clients observed
-        self._watchdog = Watchdog()
+        self._judges = Judges(simulation)
+        self._input = 0  # the number of the current one
         self._values: dict[str, str] = {}  # saved from answers, by the names of `${name}`
         self._stream_names: dict[int, str] = {}
         self._posts: list[Post] = []
         self._held: list[str] = []
         self._features: list[str] = []
         self._frames: dict[str, int] = {}
-        self._disturbed = False  # whether a fault or a quirk had an effect on the last call
         self.result = EpisodeResult()
 
     def run(self, moves: Sequence[DrawnMove]) -> EpisodeResult:
         """Carry out moves until something is wrong, and end the episode."""
         before = self._simulation.seq
-        with self._watchdog.watching():
+        with Watchdog(lambda: self._input).watching():
             for move in moves:
                 self._features = []
                 self.result.features.append(self._features)
-                self._move(move)
-                if self.result.troubles:
+                try:
+                    self._move(move)
+                except Exception as error:
+                    trouble = judge_error(f"move {move.kind}", move.kind, error)
+                    self.result.troubles.append(trouble)
                     break
+                if self.result.wrong:
+                    break
+            if not self.result.over and not self.result.wrong:
+                self._move(DrawnMove("everything", self._simulation.seq))
             if not self.result.over:
                 self._end()
         self.result.inputs = self._simulation.seq - before
         return self.result
 
     def _end(self) -> None:
-        """Close every stream and check everything once more. What clients observed is checked only
-        if nothing else is wrong.
-        """
+        """Close every stream and check everything once more."""
         for number in self._clients.open:
             self._enter(StreamHungUp(number, PEER))
-        troubles = self.result.troubles
-        if not troubles:
-            troubles += self._oracles.at_the_end()
-        if not troubles:
-            for check, verdict in judge(self._observations).checks.items():
-                for contradiction in verdict.contradictions[:1]:
-                    text = f"{check}: {contradiction.sentence}"
-                    troubles.append(Trouble("contradiction", check, text))
+        if not self.result.wrong:
+            self.result.troubles += self._judges.at_the_end()
 
     # ---- moves
 
@@ -135,10 +134,8 @@ class Episode:
                 self._take(choices, MOVES[kind].draw(choices, self._view))
         elif kind in LIVE_MOVES:
             self._take(choices, LIVE_MOVES[kind](choices, self._view))
-        elif kind == "agree":
-            self.result.troubles += self._agreement.of_protocols(choices)
-        elif kind == "pages":
-            self.result.troubles += self._agreement.of_pages(choices)
+        elif kind in QUESTIONS:
+            self.result.troubles += self._agreement.ask(kind, choices)
         elif kind == "wait":
             if self._held and choices.chance(1, 4):
                 self._enter(AnswerDue(self._held.pop()))
@@ -156,7 +153,7 @@ class Episode:
                 arguments = json.encode(step.body, order="sorted").decode()
                 self._enter(Controlled(step.action, step.subject, arguments, PEER))
             elif "advance" in step:
-                self._wait(parse_span(step["advance"]))
+                self._wait(parse_span(step["advance"]), arrives=True)
             else:
                 self._client_step(step)
             self._answer_webhooks(choices)
@@ -188,18 +185,22 @@ class Episode:
                 reply = self._script.readable(input_, outcome.reply)
                 list(self._script.keep(step.save, reply, self._values))
 
-    def _wait(self, gap: Span) -> None:
-        """Let a span pass, or a number of due instants."""
+    def _wait(self, gap: Span, *, arrives: bool = False) -> None:
+        """Let a span pass, or a number of due instants. The first few pass one by one; a wait that
+        `arrives` passes the others too.
+        """
         simulation = self._simulation
         until = simulation.now + max(gap, 0)
-        most = DUE_MAX if gap > 0 else -gap
-        while most and not self.result.over:
+        left = DUE_MAX if gap > 0 else -gap
+        while left and not self.result.over:
             due = simulation.next_due()
             if due is None or (gap > 0 and due > until):
                 break
             self._enter(Advanced(due))
-            most -= 1
-        if most and gap > 0 and is_supported_instant(until) and not self.result.over:
+            left -= 1
+        if gap > 0 and (left or arrives) and is_supported_instant(until):
+            while simulation.now < until - _HOP and not self.result.over:
+                self._enter(Advanced(simulation.now + _HOP))
             self._enter(Advanced(max(until, simulation.now)))
 
     def _answer_webhooks(self, choices: RandomStream) -> None:
@@ -215,37 +216,25 @@ class Episode:
 
     # ---- inputs
 
-    def _undisturbed_reply(self, input_: Input) -> Reply | None:
-        """Enter a call. Return its reply, unless a fault or a quirk had an effect on it."""
-        self._disturbed = False
-        outcome = self._enter(input_)
-        if outcome is None or outcome.injections or self._disturbed:
-            return None
-        return outcome.reply
-
     def _enter(self, input_: Input) -> Outcome | None:
         """Enter an input and check its outcome. Return None if it was refused or failed."""
         if self.result.over:
             return None
-        number = self._watchdog.input = self._simulation.seq + 1
+        number = self._input = self._simulation.seq + 1
         try:
             outcome = self._simulation.enter(input_)
-            if outcome.reply is not None and outcome.reply.chunks is not None:
-                for _ in zip(range(_CHUNKS_MAX), outcome.reply.chunks, strict=False):
-                    pass  # a client reads a download to its end
+            read_download(outcome)
         except Refusal as refusal:
             name = input_.action if isinstance(input_, Controlled) else type(input_).__name__
             feature = f"refusal:{name}|{refusal.rule}"
             self._features += (feature, f"rule:{refusal.rule}")
             return None
         except Exception as error:
-            kind = type(error).__name__
-            text = f"input {number}, {named(input_)}: {kind}: {error}"
-            self.result.troubles.append(Trouble("internal error", kind, text))
+            self.result.troubles.append(internal_error(number, input_, error))
             self.result.over = True
             return None
         finally:
-            self._watchdog.input = 0
+            self._input = 0
         self._check(input_, outcome)
         return outcome
 
@@ -256,25 +245,20 @@ class Episode:
         self._note_reply(input_, outcome.reply)
         for effect in outcome.effects:
             self._note_effect(effect)
-        self._watch.outcome(input_, outcome)
+        self._features += self._reader.after_input(outcome)
+        self.result.troubles += self._judges.after_input(input_, outcome)
         self._learn_values()
-        features = self._reader.after_input(outcome)
-        self._features += features
-        self.result.troubles += self._oracles.after_input(input_, outcome)
-        self.result.troubles += self._twin.after_input(input_, outcome)
-        quirks = any(feature.startswith("quirk:") for feature in features)
-        self._disturbed = self._disturbed or quirks or bool(outcome.injections)
 
     def _note_reply(self, input_: Input, reply: Reply | None) -> None:
         if reply is None:
             return
         if reply.pending_on:
             self._held.append(reply.pending_on)
-        if isinstance(input_, RestCall) and input_.plane == "auth" and reply.status == 200:
+        if isinstance(input_, RestCall) and reply.journal is not None and reply.status == 200:
             answer = json.decode(reply.body)
-            if "access_token" in answer:
+            for token in filter(None, map(answer.get, _TOKENS)):
                 tokens = self._clients.callers.tokens
-                tokens.append(bearer(f"Bearer {answer['access_token']}"))
+                tokens.append(bearer(f"Bearer {token}"))
                 del tokens[:-_TOKENS_MAX]
 
     def _note_effect(self, effect: Effect) -> None:
@@ -288,8 +272,7 @@ class Episode:
 
     def _learn_values(self) -> None:
         """Learn values from what clients observed, and note the kinds of frames."""
-        for observation in self._watch.take():
-            self._observations.append(observation)
+        for observation in self._judges.witness.latest:
             if observation.body is not None and self._is_read(observation):
                 self._view.vocabulary.learn(observation.body, observation.operation.name)
             if observation.kind == "frame" and isinstance(observation.body, dict):
@@ -311,17 +294,3 @@ class Episode:
         name = observation.operation.name
         self._frames[name] = self._frames.get(name, 0) + 1
         return self._frames[name] <= FRAMES_READ
-
-
-def named(input_: Any) -> str:
-    """Describe an input. An input at which the exchange fails is not in any journal."""
-    match input_:
-        case Controlled():
-            return f"{input_.action} {input_.subject} {input_.arguments}".replace("  ", " ")
-        case RestCall():
-            return f"{input_.verb} {input_.path} {input_.body}".rstrip()
-        case RpcCall() | StreamOpened():
-            return input_.method
-        case Advanced():
-            return f"time to {format_instant(input_.to)}"
-    return type(input_).__name__

@@ -8,15 +8,37 @@ state, with orders in its book; then an operator, its schedule or its dates move
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from functools import partial
 from typing import TypeAlias
 
 from sim.core.lifecycle.states import EDGES, LEGAL_EDGES
 from sim.core.model.enums import InstrumentState
 from sim.kernel.entropy import Choices
-from sim.kernel.instants import EASTERN, NS_PER_S, days, format_instant, hours, minutes, to_datetime
+from sim.kernel.instants import (
+    EASTERN,
+    NS_PER_S,
+    Instant,
+    days,
+    format_instant,
+    from_datetime,
+    hours,
+    minutes,
+    to_datetime,
+)
 from sim.search.hunt.live_view import OWN, LiveView
-from sim.search.moves.view import SCRIPTED, STATES, Act, Document, Steps, scripted
+from sim.search.moves.streams import BIDIRECTIONAL, BOOKS, open_stream
+from sim.search.moves.view import (
+    SCRIPTED,
+    STATES,
+    Act,
+    Document,
+    Steps,
+    call,
+    insert,
+    scripted,
+    trade,
+)
 
 LiveDraw: TypeAlias = Callable[[Choices, LiveView], Steps]
 
@@ -167,9 +189,73 @@ def create(choices: Choices, view: LiveView) -> Steps:
 
 
 def bust(choices: Choices, view: LiveView) -> Steps:
+    """Bust a trade, usually one of the last, sometimes twice."""
     trades = view.simulation.exchange.trading.trades
-    ids = [trade.id for trade, _ in zip(reversed(trades), range(4), strict=False)]
-    yield Act("trade.bust", view.recent(choices, ids), {})
+    most = choices.choice((1, 4, 40))
+    ids = [trade.id for trade, _ in zip(reversed(trades), range(most), strict=False)]
+    for _ in range(choices.choice((1, 1, 2))):
+        yield Act("trade.bust", choices.choice(ids or ["nope"]), {})
+
+
+def at_edge(choices: Choices, view: LiveView) -> Steps:
+    """Trade a nanosecond before the edge of a day or the next deadline, at it, and after it. An
+    order is good till then.
+    """
+    at = choices.choice([each for each in _edges(view) if each > view.now + 1])
+    terms, user = view.market(choices), view.user(choices)
+    ends = {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_TIME", "goodTillTime": format_instant(at)}
+    yield insert(choices, terms, user, "BUY", 40, **ends)
+    yield insert(choices, terms, user, "SELL", 60, timeInForce="TIME_IN_FORCE_DAY")
+    yield {"advance": f"{at - 1 - view.now}ns"}
+    for _ in range(3):
+        yield from trade(choices, view, terms)
+        yield {"advance": "1ns"}
+
+
+def _edges(view: LiveView) -> Iterator[Instant]:
+    """Yield changes of the trade date and of the clocks, both midnights, and what is due next."""
+    here = to_datetime(view.now, EASTERN)
+    roll = here.replace(hour=17, minute=0, second=0, microsecond=0)
+    midnight = here.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    for moment in (roll, roll + timedelta(days=1), midnight):
+        yield from_datetime(moment)
+    yield view.now - view.now % days(1) + days(1)
+    offset = here.utcoffset()
+    day = next(n for n in range(1, 300) if (midnight + timedelta(days=n)).utcoffset() != offset)
+    yield from_datetime((midnight + timedelta(days=day - 1)).replace(hour=2))
+    due = view.simulation.next_due()
+    yield from () if due is None else (due, due)
+
+
+def participant_token(choices: Choices, view: LiveView) -> Steps:
+    """Request the token of a participant, which speaks for it alone (rule E5)."""
+    user = view.user(choices)
+    body = {"participantId": user.name, "ttlSeconds": choices.choice((0, 0, 60, 10**9))}
+    firm = user.name.partition("/users/")[0]
+    yield call(choices, "ParticipantAPI.CreateParticipantAPIToken", body, firm)
+
+
+def long_silence(choices: Choices, view: LiveView) -> Steps:
+    """Let the load balancer end streams on which nobody says anything (rule S13)."""
+    yield Act("assumption.set", "stream.heartbeat", {"value": choices.choice(("0s", "30s"))})
+    yield from open_stream(choices, view)
+    yield {"advance": choices.choice(("10m", "11m", "61m"))}
+
+
+def chatter(choices: Choices, view: LiveView) -> Steps:
+    """Send more frames on a stream than a tight limit allows (rule S15)."""
+    stream = {"name": view.label("chatter"), "rpc": BIDIRECTIONAL, "as": view.user(choices).name}
+    yield {"subscribe": {**stream, "send": [{"subscribe": {"symbols": [view.symbol(choices)]}}]}}
+    yield {
+        "send": {"stream": stream["name"], "frames": [{"keepalive": {}}] * choices.between(3, 6)}
+    }
+
+
+def many_symbols(choices: Choices, view: LiveView) -> Steps:
+    """Subscribe to as many markets as a stream takes, or one more (rule S8)."""
+    symbols = [f"none-{number}" for number in range(choices.choice((1_000, 1_001)))]
+    stream = {"name": view.label("wide"), "rpc": BOOKS, "as": view.user(choices).name}
+    yield {"subscribe": {**stream, "json": {"symbols": symbols}}}
 
 
 def decide_funding(choices: Choices, view: LiveView) -> Steps:
@@ -228,6 +314,11 @@ def close_stream(choices: Choices, view: LiveView) -> Steps:
 
 
 LIVE_MOVES: dict[str, LiveDraw] = {
+    "at edge": at_edge,
+    "participant token": participant_token,
+    "long silence": long_silence,
+    "many symbols": many_symbols,
+    "chatter": chatter,
     "instrument.create": create,
     "trade.bust": bust,
     "funding.decide": decide_funding,

@@ -1,16 +1,17 @@
 """What must hold after every input: the invariants, and the conformance of answers with our own
 contract.
 
-Single answers are checked here. Whether answers are consistent is checked by the witness at the end
-of an episode.
+Single answers are checked here. Whether answers agree with each other is checked by `relations` and
+by the witness.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 
-from msgspec import DecodeError, Struct, json
+from msgspec import DecodeError, json
 
 from sim.api.pipeline.inputs import Outcome, Reply, RestCall, RpcCall
 from sim.api.pipeline.request_log import LoggedCall
@@ -18,30 +19,14 @@ from sim.contract.contract import load_contract
 from sim.core.invariants import changes, moment, violations
 from sim.evidence.validation.error_forms import form_of, misfits, plain_form
 from sim.evidence.validation.shapes import shape_of
-from sim.read.replay import Divergence, lines_leading_to, simulation_of, verify
+from sim.kernel.journal_reader import read_journal
+from sim.read.replay import Divergence, simulation_of, verify
 from sim.run.simulation import Simulation
+from sim.search.hunt.troubles import Trouble, replay_trouble
 
 WHOLE_EVERY = 16  # inputs between complete checks of orders and books
-KINDS = (
-    *("invariant", "contradiction", "conformance", "internal error"),
-    *("agreement", "twin", "replay"),
-)
+_CHUNKS_MAX = 200  # parts of a download that are read
 _SHOWN_MAX = 3  # differences reported for one answer
-
-
-class Trouble(Struct, frozen=True):
-    """Something that must not be: its kind, and a sentence.
-
-    `subject` is what it is about: two troubles of the same kind and subject are one finding.
-    """
-
-    kind: str
-    subject: str
-    text: str
-
-    def is_like(self, other: Trouble) -> bool:
-        """Return whether both are the same finding."""
-        return (self.kind, self.subject) == (other.kind, other.subject)
 
 
 class Oracles:
@@ -107,11 +92,19 @@ class Oracles:
             yield Trouble("conformance", f"{name} {misfit.where}", text)
 
 
-def replays(simulation: Simulation) -> Iterator[Trouble]:
-    """Yield a difference if a replay of the journal, including forks, does not repeat the run."""
+def read_download(outcome: Outcome) -> None:
+    """Read the parts of a download, as a client does."""
+    if outcome.reply is not None and outcome.reply.chunks is not None:
+        for _ in zip(range(_CHUNKS_MAX), outcome.reply.chunks, strict=False):
+            pass
+
+
+def replays(journal: bytes) -> tuple[list[Trouble], bytes]:
+    """Return a difference if a replay of a journal does not repeat the run, and its own journal."""
+    again = BytesIO()
+    header, lines = read_journal(BytesIO(journal))
     try:
-        header, lines = lines_leading_to(simulation)
-        verify(simulation_of(header), lines)
+        verify(simulation_of(header, journal=again), lines)
     except Divergence as difference:
-        text = f"input {difference.number - 1}: {'; '.join(difference.lines())}"
-        yield Trouble("replay", difference.part, text)
+        return [replay_trouble(difference)], again.getvalue()
+    return [], again.getvalue()

@@ -1,116 +1,23 @@
-"""The results of a hunt: findings with the fewest moves that still lead to them, as a journal and a
-scenario; new features as they come; and the verdict at the end.
-"""
+"""The results of a hunt, printed: new features as they come, and the verdict at the end."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from io import BytesIO
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
-
-from msgspec import Struct
 
 from sim.contract.contract import load_contract
 from sim.core.lifecycle.states import EDGES
-from sim.read.commands import sim_command
 from sim.read.decisions import RULES
-from sim.read.errors import UnreadableJournal
-from sim.read.export.journal_to_scenario import scenario_document
-from sim.read.export.yaml_writer import as_yaml
 from sim.read.features import GROUPS, describe, totals
 from sim.read.junit import Case, Suite, junit
-from sim.read.layout import counted, listed, wrapped
-from sim.read.replay import Divergence, replay_file
-from sim.search.delta import minimal
-from sim.search.hunt.campaign import CampaignState, EpisodeReport, HuntFinding
-from sim.search.hunt.episode import Episode
-from sim.search.hunt.oracles import KINDS, replays
-from sim.search.hunt.roots import fresh, start_of
-from sim.search.hunt.sequences import DrawnMove
-from sim.search.hunt.watchdog import InputTimeout
+from sim.read.layout import counted, listed, put, wrapped
+from sim.search.hunt.campaign import CampaignState, EpisodeReport
+from sim.search.hunt.finds import SavedFinding
+from sim.search.hunt.troubles import KINDS
 
 _SHOWN_MAX = 4  # features of one kind that are printed one by one
 _MISSING_MAX = 12
-TRIALS_MAX = 120
-_TRIALS_ENDLESS = 12  # each may take as long as the watchdog allows
-
-
-class SavedFinding(Struct, frozen=True):
-    """A finding on disk.
-
-    `journal` and `scenario` are paths, empty if there is none. `inputs` is the length of
-    the smallest run that has this finding.
-    """
-
-    kind: str
-    text: str
-    journal: str
-    scenario: str
-    inputs: int
-
-    def commands(self) -> list[str]:
-        """Return the commands that show it."""
-        pairs = (("timeline", self.journal), ("run", self.scenario))
-        return [sim_command(verb, Path(path)) for verb, path in pairs if path]
-
-
-def write_finding(
-    new: HuntFinding, number: int, folder: Path, on_trial: Callable[[], None] = lambda: None
-) -> SavedFinding:
-    """Minimise a finding and write it: its journal and, as far as possible, the same run as a
-    scenario, both with its number in their names.
-    """
-    journal, trouble = BytesIO(), new.trouble
-    simulation = fresh(new.task.scenario, new.task.seed, journal)
-    troubles = Episode(simulation).run(_fewest_moves(new, on_trial)).troubles
-    if trouble.kind == "replay":
-        troubles += replays(simulation)
-    text = next((each.text for each in troubles if each.is_like(trouble)), trouble.text)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"find-{number}.ndjson"
-    path.write_bytes(journal.getvalue())
-    scenario = _scenario(path, trouble.kind, text)
-    return SavedFinding(trouble.kind, text, str(path), scenario, simulation.seq)
-
-
-def _scenario(journal: Path, kind: str, text: str) -> str:
-    """Write a journal as a scenario; return its path, or "" if it cannot be repeated."""
-    try:
-        replay_file(journal)
-        scenario = scenario_document(journal)
-    except (Divergence, UnreadableJournal):
-        return ""
-    path = journal.with_suffix(".yaml")
-    comments = [
-        f"Found by sim hunt: {kind}",
-        *text.splitlines()[:1],
-        *(f"left out: {count} {inputs}" for inputs, count in scenario.left_out.items()),
-    ]
-    path.write_text(as_yaml(scenario.document, comments))
-    return str(path)
-
-
-def _fewest_moves(new: HuntFinding, on_trial: Callable[[], None]) -> Sequence[DrawnMove]:
-    """Return the fewest moves that lead to the same trouble; all if it does not recur."""
-    left = _TRIALS_ENDLESS if new.trouble.subject == InputTimeout.__name__ else TRIALS_MAX
-
-    def fails(moves: Sequence[DrawnMove]) -> bool:
-        nonlocal left
-        left -= 1
-        on_trial()
-        if left < 0:
-            return False
-        simulation = start_of(new.task.scenario, new.task.seed)
-        troubles = Episode(simulation).run(moves).troubles
-        return any(trouble.is_like(new.trouble) for trouble in troubles)
-
-    moves = new.task.moves
-    return moves if new.trouble.kind == "replay" or not fails(moves) else minimal(moves, fails)
-
-
-# ---- output
 
 
 class Printer:
@@ -129,16 +36,16 @@ class Printer:
                 continue
             self._printed[group] += 1
             if self._printed[group] <= _SHOWN_MAX:
-                print(f"{inputs:>8}  {describe(feature)}", file=self._out)
+                put(f"{inputs:>8}  {describe(feature)}", file=self._out)
             else:
                 self._more[group] += 1
-        if report.finding is not None:
-            trouble = report.finding.trouble
+        for finding in report.findings:
+            trouble = finding.trouble
             text = f"{inputs:>8}  FOUND {trouble.kind}: {trouble.text}"
-            print(*wrapped(text, " " * 10, first=""), sep="\n", file=self._out, flush=True)
+            put(*wrapped(text, " " * 10, first=""), file=self._out, flush=True)
         if report.ends_round and self._more:
             counts = ", ".join(f"{n} {group}s" for group, n in sorted(self._more.items()))
-            print(f"{inputs:>8}  and {counts}", file=self._out, flush=True)
+            put(f"{inputs:>8}  and {counts}", file=self._out, flush=True)
             self._more.clear()
 
 
@@ -157,10 +64,13 @@ def document(state: CampaignState, findings: Sequence[SavedFinding], seed: int) 
         "canary": {"found": state.canary is not None, "inputs": state.canary},
         "found": [
             {
-                "kind": finding.kind,
-                "says": finding.text,
+                "kind": finding.trouble.kind,
+                "says": finding.trouble.text,
+                "oracle": "law" if finding.trouble.kind == "law" else None,
                 "journal": finding.journal,
                 "scenario": finding.scenario,
+                "confirmed": finding.confirmed,
+                "commands": finding.commands(),
             }
             for finding in findings
         ],
@@ -172,7 +82,9 @@ def junit_of(state: CampaignState, findings: Sequence[SavedFinding], seed: int) 
     cases = []
     for kind in KINDS:
         texts = [
-            f"{finding.text} ({finding.journal})" for finding in findings if finding.kind == kind
+            f"{finding.trouble.text} ({finding.journal})"
+            for finding in findings
+            if finding.trouble.kind == kind
         ]
         failure = texts[0] if texts else ""
         cases.append(Case("hunt", kind, state.cpu_s, failure, text="\n".join(texts)))
@@ -222,8 +134,10 @@ def lines(state: CampaignState, findings: Sequence[SavedFinding]) -> Iterator[st
         text = "blind: the canary, a bug made on purpose, was not found; hunt longer before you"
         yield from wrapped(f"{text} trust that nothing was", "  ", first="")
     for finding in findings:
-        text = f"{finding.kind}: {finding.text} ({counted(finding.inputs, 'input')})"
-        yield from wrapped(text, "  ", first="")
+        trouble, inputs = finding.trouble, counted(finding.inputs, "input")
+        yield from wrapped(f"{trouble.kind}: {trouble.text} ({inputs})", "  ", first="")
+        if not finding.confirmed:
+            yield "  not found again in a new process"
         yield from (f"  {command}" for command in finding.commands())
     if not findings:
         yield "nothing was found"

@@ -50,16 +50,18 @@ def _limited(base: str, limit: str) -> str:
 # ---- simulations
 
 
-def fresh(root: str, seed: int, journal: BytesIO) -> Simulation:
-    """Return a root, a scenario as text, at its start, with its journal from the beginning."""
-    return Simulation(load_scenario(root), seed=seed, journal=journal)
-
-
 @lru_cache(maxsize=32)
 def _built(root: str, seed: int) -> Simulation:
-    return fresh(root, seed, BytesIO())
+    return Simulation(load_scenario(root), seed=seed, journal=BytesIO())
 
 
 def start_of(root: str, seed: int) -> Simulation:
     """Return a copy of a root at its start, which is built once in this process."""
     return _built(root, seed).fork()
+
+
+def journal_of(simulation: Simulation) -> bytes:
+    """Return what led to the state of a simulation, as a journal that replays alone."""
+    file = BytesIO()
+    simulation.journal.along(simulation.journal.branch, file)
+    return file.getvalue()

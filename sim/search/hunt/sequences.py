@@ -7,8 +7,7 @@
 | stream OPERATION | opens a stream, or a WebSocket, and sends its first frames |
 | frame, hangup | a client's frame on an open stream; the client disconnects |
 | again | repeats the previous call |
-| agree | a read on REST and on gRPC, which must agree |
-| pages | a list in one page and in two, which must be the same |
+| a name of `QUESTIONS` | calls whose answers must agree |
 | token, outlive | a token request, with a good or a bad assertion; a token at its expiry |
 | removed | an operation at the date that adds or removes it |
 | wait | nothing but the gap |
@@ -24,6 +23,7 @@ from msgspec import Struct
 from sim.contract.contract import Operation, load_contract
 from sim.kernel.entropy import Entropy, RandomStream
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Span, days, hours, minutes
+from sim.search.hunt.agreement import QUESTIONS
 from sim.search.hunt.live_moves import LIVE_MOVES
 from sim.search.moves.table import MOVES
 
@@ -35,7 +35,7 @@ GAPS: tuple[Span, ...] = (
     *(minutes(2), minutes(11), hours(1), hours(7), days(1), days(8)),
     *(-1, -1, -1, -2, -5),
 )
-CLIENTS = ("frame", "hangup", "again", "agree", "pages", "token", "outlive", "removed", "wait")
+CLIENTS = ("frame", "hangup", "again", "token", "outlive", "removed", "wait", *QUESTIONS)
 
 
 class DrawnMove(Struct, frozen=True, array_like=True):

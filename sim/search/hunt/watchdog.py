@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -19,10 +19,10 @@ class InputTimeout(Exception):
 
 
 class Watchdog:
-    """Watches an episode. `input` is the number of the current input; 0 between two inputs."""
+    """Watches a run. `current` returns the number of the current input, or 0 between two."""
 
-    def __init__(self) -> None:
-        self.input = 0
+    def __init__(self, current: Callable[[], int]) -> None:
+        self._current = current
         self._before = 0
 
     @contextmanager
@@ -44,8 +44,8 @@ class Watchdog:
             signal.signal(signal.SIGPROF, before)
 
     def _check(self, number: int, frame: FrameType | None) -> None:
-        same, self._before = self.input == self._before, self.input
-        if same and self.input:
+        before, self._before = self._before, self._current()
+        if self._before and self._before == before:
             raise InputTimeout(f"not over after {SECONDS:g} s of processor time")
 
 

@@ -115,7 +115,7 @@ def quotes(choices: Choices, view: View) -> Steps:
     sell = choices.between(200, 300)
     prices: Document = {
         **rfq_id,
-        "buyPrice": f"0.{sell + choices.between(1, 60)}",
+        "buyPrice": f"0.{sell + choices.between(-5, 60)}",
         "sellPrice": f"0.{sell}",
         "restRemainder": choices.chance(1, 2),
         "postOnly": choices.chance(1, 4),

@@ -76,8 +76,9 @@ def _prefill(choices: Choices, firm: str, person: Document) -> Steps:
     keys = ("date_of_birth", "phone_number", "ip_address")
     body = {key: person[key] for key in keys} | {"user_id": person["external_id"]}
     yield call(choices, "KYCAPI.StartKYCPrefill", body, firm)
-    code = {"external_id": person["external_id"], "otp": "1234"}
-    yield call(choices, "KYCAPI.SubmitKYCPrefillOTP", code, firm)
+    code = {"external_id": person["external_id"], "otp": choices.choice(("1234", "123456"))}
+    for _ in range(choices.between(1, 2)):
+        yield call(choices, "KYCAPI.SubmitKYCPrefillOTP", code, firm)
 
 
 def deaf(choices: Choices, view: View) -> Steps:
@@ -90,18 +91,6 @@ def deaf(choices: Choices, view: View) -> Steps:
 
 
 # ---- reads
-
-
-def flood(choices: Choices, view: View) -> Steps:
-    """Repeat a read more often than any limit allows in a second."""
-    user = view.user(choices)
-    reads = (
-        *("AccountsAPI.GetWhoAmI", "OrderEntryAPI.GetOpenOrders", "RefDataAPI.ListSymbols"),
-        *("ReportAPI.SearchOrders", "ReportAPI.SearchTrades"),
-    )
-    name = choices.choice(reads)
-    for _ in range(choices.between(4, 30)):
-        yield call(choices, name, {}, user.name)
 
 
 def index(choices: Choices, view: View) -> Steps:

@@ -13,6 +13,7 @@ from sim.kernel.entropy import Choices
 from sim.kernel.instants import format_instant
 from sim.search.moves.view import Act, Document, Steps, View, retail_limit_order, trade
 
+BOOKS = "MarketDataSubscriptionAPI.CreateMarketDataSubscription"
 _SERVER = (
     "OrderEntryAPI.CreateOrderSubscription",
     "DropCopyAPI.CreateDropCopySubscription",
@@ -21,7 +22,7 @@ _SERVER = (
     "PositionAPI.CreatePositionSubscription",
     "FundingAPI.CreateFundingTransactionSubscription",
     "FundingAPI.CreateBalanceLedgerSubscription",
-    "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
+    BOOKS,
     "DropCopyAPI.CreateInstrumentStateChangeSubscription",
 )
 BIDIRECTIONAL = "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData"
@@ -29,7 +30,7 @@ SOCKETS = {
     "/v1/ws/markets": ("MARKET_DATA", "MARKET_DATA_LITE", "TRADE"),
     "/v1/ws/private": ("ORDER", "ORDER_SNAPSHOT", "POSITION", "ACCOUNT_BALANCE", "RFQ"),
 }
-_RESUMABLE = (*(_SERVER[1],) * 3, _SERVER[2], _SERVER[3], _SERVER[8])
+RESUMABLE = (*(_SERVER[1],) * 3, _SERVER[2], _SERVER[3], _SERVER[8])
 _NAMES = 12
 _STREAMS_MAX = 21  # one more than the limit of a firm (rule S7)
 
@@ -119,7 +120,7 @@ def resume(choices: Choices, view: View) -> Steps:
     """
     began, name, user = format_instant(view.now), view.label("resumed"), view.user(choices)
     terms = view.market(choices)
-    stream = {"name": name, "rpc": choices.choice(_RESUMABLE), "as": user.name}
+    stream = {"name": name, "rpc": choices.choice(RESUMABLE), "as": user.name}
     yield {"subscribe": stream}
     for _ in range(choices.between(1, 2)):
         yield from trade(choices, view, terms)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from sim.kernel.entropy import Choices
-from sim.search.moves import deals, orders, service, streams, trading
+from sim.search.moves import deals, orders, repeats, service, streams, trading
 from sim.search.moves.view import Steps, View
 
 Draw: TypeAlias = Callable[[Choices, View], Steps]
@@ -38,17 +38,22 @@ MOVES = {
     "change": Move(orders.change, 18, _USERS),
     "cancel": Move(orders.cancel, 8),
     "cancel of a retail user": Move(orders.cancel_retail, 4, _KEYS),
-    "replace": Move(trading.replace, 2, _USERS),
+    "replace": Move(repeats.parts, 2, _USERS),
     "same name": Move(trading.same_name, 1, _USERS),
-    "self-match": Move(trading.self_match, 1, _USERS),
-    "stops": Move(trading.stops, 1, _USERS),
+    "self-match": Move(repeats.own_orders, 1, _USERS),
+    "stops": Move(repeats.chain, 1, _USERS),
     "out of bounds": Move(trading.out_of_bounds, 1, _USERS),
     "slow engine": Move(trading.slow_engine, 1, _USERS),
     "sweep": Move(trading.sweep, 1, _KEYS),
     "account": Move(trading.account, 1, _BOTH),
-    "settle": Move(trading.settle, 0, _USERS),
+    "settle": Move(repeats.correction, 0, _BOTH),
     "related": Move(trading.related, 0, _USERS),
     "poor": Move(trading.poor, 0, _USERS),
+    # ---- the second time
+    "flip": Move(repeats.flip, 0, _USERS),
+    "auction": Move(repeats.auction, 0, _USERS),
+    "batch": Move(repeats.batch, 0, _USERS),
+    "setting": Move(repeats.setting, 0, _USERS),
     # ---- deals
     "cross": Move(deals.cross, 6, ("pairs",)),
     "vendor": Move(deals.vendor, 6, ("pairs",)),
@@ -64,7 +69,7 @@ MOVES = {
     # ---- the service
     "verify": Move(service.verify, 4, ("firms",)),
     "deaf": Move(service.deaf, 0, ("firms",)),
-    "flood": Move(service.flood, 0, _USERS),
+    "flood": Move(repeats.flood, 0, _BOTH),
     "index": Move(service.index, 0),
     "wait": Move(trading.wait, 10),
     # ---- actions of an operator

@@ -1,11 +1,11 @@
-"""Orders that belong together: replaced, triggered, prevented, refused, settled."""
+"""Orders that belong together: with one name, refused, late, of one owner."""
 
 from __future__ import annotations
 
 from sim.kernel.entropy import Choices
+from sim.search.moves.repeats import parts
 from sim.search.moves.view import (
     Act,
-    Document,
     Steps,
     Terms,
     View,
@@ -13,8 +13,6 @@ from sim.search.moves.view import (
     insert,
     retail_limit_order,
     scripted,
-    self_match_prevention,
-    trade,
 )
 
 
@@ -24,28 +22,6 @@ def book(choices: Choices, terms: Terms) -> Steps:
         for _ in range(2):
             price = f"0.{choices.between(low, low + 3)}"
             yield scripted("maker", terms.symbol, side, price, str(choices.between(5, 40)))
-
-
-def replace(choices: Choices, view: View) -> Steps:
-    """Place an order, change its price or quantity, and cancel it, perhaps twice."""
-    user, terms, order = view.user(choices), view.market(choices), view.label("order")
-    if choices.chance(1, 2):
-        other = view.other(choices, user)
-        yield insert(choices, terms, other, "SELL", choices.between(50, 55))
-    yield {
-        **insert(choices, terms, user, "BUY", choices.between(40, 49)),
-        "save": {order: "orderId"},
-    }
-    names = {"orderId": f"${{{order}}}", "symbol": terms.symbol}
-    for _ in range(choices.between(1, 3)):
-        changes: Document = dict(names)
-        if choices.chance(2, 3):
-            changes["price"] = terms.cents(choices.between(40, 56))
-        if choices.chance(2, 3):
-            changes["orderQty"] = str(choices.between(1, 40) * terms.minimum)
-        yield call(choices, "OrderEntryAPI.CancelReplaceOrder", changes, user.name)
-        if choices.chance(1, 2):
-            yield call(choices, "OrderEntryAPI.CancelOrder", names, user.name)
 
 
 def same_name(choices: Choices, view: View) -> Steps:
@@ -58,27 +34,6 @@ def same_name(choices: Choices, view: View) -> Steps:
         yield insert(choices, terms, user, "BUY", choices.between(2, 4), clordId="same")
         names = {"orderId": f"${{{order}}}", "symbol": terms.symbol}
         yield call(choices, "OrderEntryAPI.CancelOrder", names, user.name)
-
-
-def self_match(choices: Choices, view: View) -> Steps:
-    """Place orders of one account on both sides, with a mode of self-match prevention."""
-    user, terms = view.user(choices), view.market(choices)
-    fields = self_match_prevention(choices)
-    for side, cents in (("BUY", 52), ("BUY", 51), ("SELL", 50)):
-        yield insert(choices, terms, user, side, cents, **fields)
-
-
-def stops(choices: Choices, view: View) -> Steps:
-    """Place stop orders, and trade to trigger them."""
-    user, terms = view.user(choices), view.market(choices)
-    other = view.other(choices, user)
-    for kind in ("ORDER_TYPE_STOP", "ORDER_TYPE_STOP_LIMIT"):
-        price = None if kind == "ORDER_TYPE_STOP" else terms.cents(55)
-        fields = {"type": kind, "stopPrice": terms.cents(50), "price": price}
-        yield insert(choices, terms, user, "BUY", 55, **fields)
-    for cents in (50, 51, 52):
-        yield insert(choices, terms, other, "SELL", cents)
-    yield insert(choices, terms, user, "BUY", 50)
 
 
 def out_of_bounds(choices: Choices, view: View) -> Steps:
@@ -100,9 +55,9 @@ def out_of_bounds(choices: Choices, view: View) -> Steps:
 
 def slow_engine(choices: Choices, view: View) -> Steps:
     """Place, replace and cancel orders while the engine is slow."""
-    latency = choices.choice(("500ms", "2s", "6s"))
+    latency = choices.choice(("500ms", "2s", "5s", "6s"))
     yield Act("assumption.set", "engine.latency", {"value": latency})
-    yield from replace(choices, view)
+    yield from parts(choices, view)
     yield {"advance": choices.choice(("1s", "8s"))}
     yield from out_of_bounds(choices, view)
     yield {"advance": "40s"}
@@ -132,16 +87,6 @@ def account(choices: Choices, view: View) -> Steps:
     yield retail_limit_order(choices, terms, key, f"0.{cents}", 1)
     yield insert(choices, terms, view.users[0], "SELL", cents)
     yield call(choices, "RetailAccountAPI.GetBalances", {}, key)
-
-
-def settle(choices: Choices, view: View) -> Steps:
-    """Trade, settle, and perhaps correct the settlement."""
-    terms = view.market(choices)
-    yield from trade(choices, view, terms)
-    for _ in range(choices.between(1, 3)):
-        price = choices.choice(("0", "0.25", "1"))
-        yield Act("instrument.settle", terms.symbol, {"price": price})
-        yield {"advance": "2m"}
 
 
 def related(choices: Choices, view: View) -> Steps:

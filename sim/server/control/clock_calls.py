@@ -77,18 +77,21 @@ async def advance_clock(host: Host, call: ControlCall) -> object:
             'give exactly one of { "by": "5m"}, {"to": "2026-07-09T06:00:00Z"}, {"next": 1} or'
             ' {"until": {"maintenance": true}, "within": "1h"}'
         )
-    answer: dict[str, object] = {}
-    if body.next is not None:
-        fired = await _advance_over(host, body.next)
-    elif body.until is not None:
-        happened = watch_for(host, body.until)
-        fired = await host.advance(host.now + _forward(body.within), happened)
-        answer["happened"] = happened()
-        host.simulation.script.watch(None)
-    else:
-        to = body.to if body.to is not None else host.now + _forward(body.by or 0)
-        fired = await host.advance(to)
-    return {"now": _now(host), **_fired(fired, body.fired), **answer}
+    async with host.clock_turn():
+        answer: dict[str, object] = {}
+        if body.next is not None:
+            fired = await _move_over(host, body.next)
+        elif body.until is not None:
+            happened = watch_for(host, body.until)
+            try:
+                fired = await host.move(host.now + _forward(body.within), happened)
+                answer["happened"] = happened()
+            finally:
+                host.simulation.script.watch(None)
+        else:
+            to = body.to if body.to is not None else host.now + _forward(body.by or 0)
+            fired = await host.move(to)
+        return {"now": _now(host), **_fired(fired, body.fired), **answer}
 
 
 def watch_for(host: Host, until: When) -> Callable[[], bool]:
@@ -101,14 +104,14 @@ def watch_for(host: Host, until: When) -> Callable[[], bool]:
     return lambda: script.has_happened
 
 
-async def _advance_over(host: Host, count: int) -> list[Fired]:
+async def _move_over(host: Host, count: int) -> list[Fired]:
     """Move over this number of due instants, or fewer if nothing more is due."""
     fired: list[Fired] = []
     for _ in range(count):
         stop = host.next_stop()
         if stop is None:
             break
-        fired += await host.advance(max(stop, host.now))
+        fired += await host.move(max(stop, host.now))
     return fired
 
 

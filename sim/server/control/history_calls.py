@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from sim.read.history.work import Work
+from sim.kernel.work import Work
 from sim.server.control.call import ControlCall, Events
 from sim.server.control.live import LiveReader
 from sim.server.control.read_calls import narrowed

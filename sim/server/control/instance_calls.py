@@ -87,7 +87,7 @@ async def stop_instance(host: Host, call: ControlCall) -> object:
 
 
 def _scenario(source: object, params: object, folder: str) -> Scenario:
-    from sim.run.loader.load import load_submitted
+    from sim.run.loader.load import check_chosen, load_submitted
     from sim.world.format.yaml_tree import ScenarioError
 
     if not isinstance(source, str | dict):
@@ -96,7 +96,9 @@ def _scenario(source: object, params: object, folder: str) -> Scenario:
     if not isinstance(params, dict) or not all(isinstance(value, str) for value in params.values()):
         raise InvalidRequest("params must map names to texts")
     try:
-        return load_submitted(source, Path(folder) if folder else None, params)
+        scenario = load_submitted(source, Path(folder) if folder else None, params)
+        check_chosen(scenario, "`params`")
+        return scenario
     except ScenarioError as error:
         remedy = "`sim schema` prints the schema of scenarios; `sim check FILE` checks a file"
         raise InvalidRequest(str(error), remedy=remedy) from None

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import re
 from collections.abc import Iterable
@@ -93,6 +94,7 @@ class ControlPlane:
             query, many = _query(request, endpoint)
             body = await self._body(request, endpoint)
             call = ControlCall(variables, query, body, self._instances, many, request.headers)
+            seq = self._host.simulation.seq
             value = await endpoint.respond(self._host, call)
         except Refusal as refusal:
             why = {"rule": refusal.rule, "remedy": refusal.remedy}
@@ -104,10 +106,13 @@ class ControlPlane:
         if isinstance(value, Events):
             return await send_events(request, value.reader, self._host.now)
         content = msgspec.json.encode(value)
-        # The input after which the answer was true, so that a client can compare two answers.
-        seq = (("x-sim-seq", str(self._host.simulation.seq)),)
+        # The input after which the answer was true, so that a client can compare two answers: of a
+        # read the one at its begin, because others may follow while it is made.
+        if request.method != "GET":
+            seq = self._host.simulation.seq
+        headers = (("x-sim-seq", str(seq)),)
         return HttpResponse(
-            200, content, content_type="application/json", now=self._host.now, headers=seq
+            200, content, content_type="application/json", now=self._host.now, headers=headers
         )
 
     def _admits(self, request: web.BaseRequest, path: str) -> bool:
@@ -152,6 +157,7 @@ class ControlPlane:
         await response.prepare(request)
         for piece in _pieces(value.lines):
             await response.write(piece)
+            await asyncio.sleep(0)  # a client that reads fast must not keep the others waiting
         await response.write_eof()
         return response
 

@@ -4,15 +4,18 @@ is an input.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import json
 
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.kernel.instants import format_instant
 from sim.kernel.journal import Header, encode_header
+from sim.kernel.work import Work
 from sim.run.actors.operator import views
 from sim.run.actors.script.view import script_view
 from sim.server.control.call import ControlCall, LinesAnswer
-from sim.server.event_loop import in_helper_thread
+from sim.server.event_loop import in_helper_thread, in_slices
 from sim.server.host import Host
 from sim.server.ready_file import reading
 
@@ -39,11 +42,20 @@ async def read_scenario(host: Host, call: ControlCall) -> object:
 
     journal, seed = host.simulation.journal, host.simulation.seed
     header = json.decode(encode_header(journal.header), type=Header)
-    document = await in_helper_thread(scenario_of, header, list(journal.lines()), seed)
+    lines = await in_slices(_collected(journal.lines()))
+    document = await in_helper_thread(scenario_of, header, lines, seed)
     left_out = ", ".join(f"{count} {kind}" for kind, count in document.left_out.items())
     why = ["The actions of clients and testers in a run, as steps. Run it with `sim run`."]
     why += [f"Left out, because there is no step for it: {left_out}."] if left_out else []
     return LinesAnswer("application/yaml", [as_yaml(document.document, why).rstrip("\n").encode()])
+
+
+def _collected(lines: Iterable[bytes]) -> Work[list[bytes]]:
+    collected = []
+    for line in lines:
+        collected.append(line)
+        yield
+    return collected
 
 
 async def read_digest(host: Host, call: ControlCall) -> object:
@@ -51,11 +63,13 @@ async def read_digest(host: Host, call: ControlCall) -> object:
 
 
 async def read_requests(host: Host, call: ControlCall) -> object:
-    requests = host.simulation.requests(
-        operation=call.query.get("operation", ""),
-        status=call.number("status"),
-        caller=call.query.get("caller", ""),
-        since=call.number("since"),
+    requests = await in_slices(
+        host.simulation.requests_in_steps(
+            operation=call.query.get("operation", ""),
+            status=call.number("status"),
+            caller=call.query.get("caller", ""),
+            since=call.number("since"),
+        )
     )
     return {"requests": requests}
 
@@ -65,22 +79,23 @@ async def read_script(host: Host, call: ControlCall) -> object:
 
 
 async def explain(host: Host, call: ControlCall) -> object:
-    from sim.read.explain import explain as explain_subject
+    from sim.read.explain import explain_in_steps
 
-    explanation = explain_subject(host.simulation, call.path["subject"])
+    explanation = await in_slices(explain_in_steps(host.simulation, call.path["subject"]))
     if explanation is None:
         raise NotFound(_NO_SUBJECT, remedy=_SUBJECTS)
     return explanation
 
 
 async def conformance(host: Host, call: ControlCall) -> object:
-    from sim.read.conformance import check
+    from sim.read.conformance import check_in_steps
 
     form = call.query.get("form", "json")
     if form not in ("json", "junit"):
         raise InvalidRequest(f"form is json or junit, not {form!r}", rule="T1")
     rules = tuple(name for name in call.query.get("rules", "").split(",") if name)
-    report = check(host.simulation, caller=call.query.get("caller", ""), rules=rules)
+    caller = call.query.get("caller", "")
+    report = await in_slices(check_in_steps(host.simulation, caller=caller, rules=rules))
     return (
         LinesAnswer("application/xml", [report.junit()]) if form == "junit" else report.document()
     )
@@ -114,18 +129,20 @@ async def read_deliveries(host: Host, call: ControlCall) -> object:
 
 
 async def read_state(host: Host, call: ControlCall) -> object:
-    return views.view(host.simulation.engine, call.path["view"], narrowed(call))
+    engine = host.simulation.engine
+    return await in_slices(views.view_in_steps(engine, call.path["view"], narrowed(call)))
 
 
 async def read_views(host: Host, call: ControlCall) -> object:
     simulation = host.simulation
-    return {
+    moment = {
         "seq": simulation.seq,
         "at": format_instant(simulation.now),
         "branch": simulation.branch,
         "digest": simulation.digest,
-        **views.views(simulation.engine, call.many.get("view", ()), narrowed(call)),
     }
+    names = call.many.get("view", ())
+    return moment | await in_slices(views.views_in_steps(simulation.engine, names, narrowed(call)))
 
 
 def narrowed(call: ControlCall) -> views.ViewFilter:

@@ -12,6 +12,7 @@ call ends the listener.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
@@ -26,7 +27,9 @@ T = TypeVar("T")
 log = logging.getLogger("sim.server")
 
 _FREE_PORT_TRIES = 5
-_TRIES, _PAUSE_S = 500, 0.005  # until the port of the closing listener is free
+# Until the port of the closing listener is free: often at first, then as long as another program
+# has taken it.
+_TRIES, _PAUSE_S, _LONG_PAUSE_S = 500, 0.005, 0.5
 
 
 class LastingServer:
@@ -75,15 +78,19 @@ class LastingServer:
             await former.stop(None)
         except UnicodeDecodeError:  # the cause is raised once its port is closed
             self._spawn(self._let_end(former))
-        for _ in range(_TRIES):
+        for tries in itertools.count():
             try:
                 self._server, _ = self._make_watched(self.port)
             except RuntimeError:  # the port is not free yet
-                await asyncio.sleep(_PAUSE_S)
+                if tries == _TRIES:
+                    text = "another program has taken port %d: gRPC listens again when it is free"
+                    log.error(text, self.port)
+                await asyncio.sleep(_PAUSE_S if tries < _TRIES else _LONG_PAUSE_S)
             else:
                 await self._server.start()
+                if tries > _TRIES:
+                    log.warning("gRPC listens on port %d again", self.port)
                 return
-        log.error("gRPC could not listen on port %d again", self.port)
 
     async def _let_end(self, former: grpc.aio.Server) -> None:
         """Close a server once the last of its calls has ended."""

@@ -7,6 +7,7 @@ Within the server only this package imports grpc.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -122,7 +123,11 @@ class _Handlers(_GenericHandler):
 
         async def handler(message: bytes, context: Context) -> bytes:
             try:
-                reply = host.rpc(method, _metadata(context), message, _address(context.peer()))
+                if host.turns.must_wait(method):
+                    async with host.turns.turn():
+                        reply = self._call(method, message, context)
+                else:
+                    reply = self._call(method, message, context)
                 if (
                     reply.code
                     or reply.pending_on
@@ -139,6 +144,12 @@ class _Handlers(_GenericHandler):
                 await _failed(method, context, error)
 
         return handler
+
+    def _call(self, method: str, message: bytes, context: Context) -> Reply:
+        began = time.thread_time()
+        reply = self._host.rpc(method, _metadata(context), message, _address(context.peer()))
+        self._host.turns.note(method, began)
+        return reply
 
     async def _finish(self, reply: Reply, context: Context) -> bytes:
         """Answer with a reply once it is complete and due; abort the call for a refusal."""
@@ -161,6 +172,8 @@ class _Handlers(_GenericHandler):
         ]
         if reply.request_id:
             trailers.append(("x-request-id", reply.request_id))
+        if self._debug_headers and (hint := self._host.clock_hint(reply)):
+            trailers.append(("x-sim-clock", hint))
         if elided and self._debug_headers:
             trailers.append(("x-sim-elapsed", elided))
         return tuple(

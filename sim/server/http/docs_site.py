@@ -19,6 +19,7 @@ from sim.api.pipeline.error_mapping import http_status
 from sim.contract import changelog
 from sim.contract.contract import PLANES, Operation, Plane, load_contract
 from sim.core.model.refusals import Refusal
+from sim.kernel.instants import format_instant
 from sim.read.report.files import FOLDER
 from sim.server.host import Host
 from sim.server.http.body import Uploads, read_body
@@ -67,7 +68,7 @@ class Docs:
         if path in ("/", "/index.html"):
             return self._page("Sandbox exchange", self._index())
         if path == "/changelog":
-            return self._page("Changelog", changelog.page(self._host.now))
+            return self._page("Changelog", changelog.page(self._host.now, self._notices()))
         if path == "/rules":
             return self._page("Rules", _rules())
         document = self._document_at(path)
@@ -75,6 +76,21 @@ class Docs:
             raise HttpError(404, 5, "Not Found")
         kind, content, headers = document
         return HttpResponse(200, content, content_type=kind, now=self._host.now, headers=headers)
+
+    def _notices(self) -> list[changelog.WindowEntry]:
+        """Return what the changelog says of one-off maintenance windows (§8), oldest first."""
+        notices = []
+        for window in self._host.simulation.exchange.maintenance_calendar.announced():
+            hours = f"{format_instant(window.begins)} to {format_instant(window.ends)}"
+            for verb, at in (("announced", window.since), ("called off", window.until)):
+                if at and (verb == "announced" or at <= window.begins):
+                    title = f"Maintenance window {verb}"
+                    body = f"One-off maintenance from {hours} is {verb}."
+                    name = f"{window.name}-{verb.replace(' ', '-')}"
+                    notices.append(
+                        changelog.WindowEntry(name=name, heading=title, body=body, published=at)
+                    )
+        return notices
 
     def _page(self, title: str, inside: str, status: int = 200) -> HttpResponse:
         page = _PAGE.format(title=escape(title), inside=inside).encode()
@@ -110,7 +126,7 @@ class Docs:
     def _document_at(self, path: str) -> tuple[str, bytes, Headers] | None:
         """Media type, content and headers of a machine-readable document; None if there is none."""
         if path == "/changelog/rss.xml":
-            feed = changelog.rss(self._host.now, self._addresses.docs)
+            feed = changelog.rss(self._host.now, self._addresses.docs, self._notices())
             return "application/rss+xml; charset=utf-8", feed, ()
         if path == BUNDLE:
             bundle, checksum = _bundle()

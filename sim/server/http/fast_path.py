@@ -26,6 +26,7 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from sim.server.http.body import Uploads
 from sim.server.http.frames import StrictFrames
 from sim.server.http.response import HttpResponse
+from sim.server.http.unread import UnreadAnswers
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -33,8 +34,9 @@ Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 _HEAD_MAX, _HEAD_S = 64 * 1024, 10.0
 # Longest time that a client which has closed its side can wait for its answers.
 _HALF_CLOSED_S = 1.0
-# Bytes of an unread body that are discarded before the connection is closed.
-_DISCARD_MAX, _DISCARD_S = 1 << 20, 1.0
+# Bytes of an unread body that are discarded before the connection is closed: many clients send all
+# of it before they read, and would see a reset instead of the refusal.
+_DISCARD_MAX, _DISCARD_S = 32 << 20, 2.0
 
 _INTERNALS = {
     "_messages",
@@ -60,12 +62,12 @@ class ImmediateHandler(Protocol):
 class HttpConnection(web.RequestHandler):
     """A server connection. `immediate`, if given, gets each complete request first; bodies
     over `max_body` bytes go to aiohttp's path. `partial_messages` counts the incomplete
-    messages of sockets.
+    messages of sockets, `unread` the bytes that clients do not read.
     """
 
     __slots__ = (
         *("_continuation", "_immediate", "_max_body", "_server"),
-        *("_head_size", "_head_timer", "_half_closed", "_partial_messages"),
+        *("_head_size", "_head_timer", "_half_closed", "_partial_messages", "unread"),
     )
 
     def __init__(
@@ -75,6 +77,7 @@ class HttpConnection(web.RequestHandler):
         immediate: ImmediateHandler | None,
         max_body: int,
         partial_messages: Uploads,
+        unread: UnreadAnswers,
     ) -> None:
         super().__init__(
             server,
@@ -87,6 +90,7 @@ class HttpConnection(web.RequestHandler):
         self._immediate = immediate if AVAILABLE else None
         self._max_body = max_body
         self._partial_messages = partial_messages
+        self.unread = unread
         self._continuation: Handler | None = None
         self._half_closed = False
         self._head_size = 0
@@ -121,8 +125,29 @@ class HttpConnection(web.RequestHandler):
         self._loop.call_later(_HALF_CLOSED_S, self.force_close)
         return True
 
+    def pause_writing(self) -> None:
+        """The client does not read as fast as it is answered."""
+        super().pause_writing()
+        self.unread.add(self)
+
+    def resume_writing(self) -> None:
+        """The client has read."""
+        super().resume_writing()
+        self.unread.remove(self)
+
+    @property
+    def unsent(self) -> int:
+        """Number of bytes that wait for the client."""
+        return 0 if self.transport is None else self.transport.get_write_buffer_size()
+
+    def abort(self) -> None:
+        """Close the connection without waiting for the client."""
+        if self.transport is not None:
+            self.transport.abort()
+
     def connection_lost(self, exc: BaseException | None) -> None:
         """Clean up."""
+        self.unread.remove(self)
         if self._head_timer is not None:
             self._head_timer.cancel()
         super().connection_lost(exc)

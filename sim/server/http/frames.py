@@ -85,7 +85,10 @@ class StrictFrames:
         mask = start + 2
         if length >= 126:
             mask += 2 if length == 126 else 8
+            shortest = 126 if length == 126 else 1 << 16
             length = int.from_bytes(data[start + 2 : mask], "big")
+            if length < shortest:  # written in more bytes than it needs
+                return False
         if opcode in (_TEXT, _BINARY) and self._in_message:
             return False
         if opcode <= _BINARY:

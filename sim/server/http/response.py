@@ -88,23 +88,31 @@ class HttpResponse(_StatelessResponse):
         if transport is None:
             raise ConnectionResetError("the client has disconnected")
         old = request.version == HttpVersion10
-        transport.write(self.encode(head_only=request.method == "HEAD", http_1_0=old))
+        if len(self.content) > _DRAIN_ABOVE and request.method != "HEAD":
+            # A large body is not copied.
+            transport.write(self.encode(head_only=True, http_1_0=old))
+            transport.write(b"" if self._bodiless else self.content)
+        else:
+            transport.write(self.encode(head_only=request.method == "HEAD", http_1_0=old))
         if len(self.content) > _DRAIN_ABOVE or request.protocol.writing_paused:
             await request.writer.drain()
         return None
 
     def encode(self, *, head_only: bool = False, http_1_0: bool = False) -> bytes:
         """The bytes of the response."""
-        bodiless = self._code in (204, 304) or self._code < 200
         head = self._head
-        if not bodiless:
+        if not self._bodiless:
             head += f"\r\nContent-Length: {len(self.content)}"
         if not self._keep_alive:
             head += "\r\nConnection: close"
         elif http_1_0:
             head += "\r\nConnection: keep-alive"
         encoded = f"{head}\r\n\r\n".encode("ascii")
-        return encoded if head_only or bodiless else encoded + self.content
+        return encoded if head_only or self._bodiless else encoded + self.content
+
+    @property
+    def _bodiless(self) -> bool:
+        return self._code in (204, 304) or self._code < 200
 
 
 class AlreadySent(_StatelessResponse):

@@ -5,7 +5,9 @@ belong to the simulation.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from aiohttp import HttpVersion10, web
@@ -15,11 +17,12 @@ from sim.api.rendering.document_links import with_links
 from sim.contract.contract import Plane
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import NS_PER_S, Instant, format_seconds
+from sim.server.event_loop import in_slices
 from sim.server.host import Host
 from sim.server.http.body import Uploads, read_body
 from sim.server.http.conditional import Modifications, is_unchanged
 from sim.server.http.cors import PLANES, CrossOrigin
-from sim.server.http.fast_path import Handler
+from sim.server.http.fast_path import Handler, HttpConnection
 from sim.server.http.response import (
     AlreadySent,
     HttpResponse,
@@ -41,6 +44,7 @@ _SLOW_PAUSE_S = 0.1
 # Answers below this path may contain a link to the page on which a tester uploads a document.
 _KYC = "/v1/kyc/"
 _CACHE_CONTROL = "Cache-Control"
+_HEAVY = 128 * 1024  # bytes of an answer
 
 
 def rest_server(host: Host, plane: Plane) -> HttpServer:
@@ -80,6 +84,8 @@ class RestListener:
             preflight = self._cross_origin.preflight(message.method, message.headers)
             if preflight is not None:
                 return preflight
+        if self._must_wait(message.path):
+            return lambda request: self._in_turn(request, body, peer)
         reply = self._reply(message.method, message.path, message.headers, body, peer)
         host = self._host
         now = host.now
@@ -107,13 +113,33 @@ class RestListener:
             preflight = self._cross_origin.preflight(request.method, request.headers)
             if preflight is not None:
                 return preflight
-        reply = self._reply(
-            request.method, request.raw_path, request.headers, body, request.remote or "", oversize
-        )
-        response = await self.render(request, reply)
+        response = await self._in_turn(request, body, request.remote or "", oversize)
         if oversize:
             response.force_close()
         return response
+
+    def _must_wait(self, target: str) -> bool:
+        """Whether a request has to wait for its turn. On the gateway nobody is known who could be
+        limited, so only requests that are known to be light are handled at once.
+        """
+        return self._host.turns.must_wait(self._plane + target, new=self._plane == "gateway")
+
+    async def _in_turn(
+        self, request: web.BaseRequest, body: bytes, peer: str, oversize: int = 0
+    ) -> web.StreamResponse:
+        """Answer a request when it is its turn."""
+        verb, target, headers = request.method, request.raw_path, request.headers
+        turns, heavy = self._host.turns, False
+        if self._must_wait(target):
+            path, _, query = target.partition("?")
+            preparation = self._host.simulation.prepare(self._plane, verb, path, query)
+            size = await in_slices(preparation)
+            heavy = size > _HEAVY or turns.is_heavy(self._plane + target)
+        async with turns.turn() if heavy else nullcontext():
+            if heavy and isinstance(request.protocol, HttpConnection):
+                await request.protocol.unread.room()
+            reply = self._reply(verb, target, headers, body, peer, oversize)
+        return await self.render(request, reply)
 
     def _reply(
         self,
@@ -126,9 +152,12 @@ class RestListener:
     ) -> Reply:
         if not target.startswith("/"):
             target = origin_form(target)
+        began, name = time.thread_time(), self._plane + target
         path, _, query = target.partition("?")
         caller = caller_address(peer)
-        return self._host.rest(self._plane, verb, path, query, headers, body, caller, oversize)
+        reply = self._host.rest(self._plane, verb, path, query, headers, body, caller, oversize)
+        self._host.turns.note(name, began)
+        return reply
 
     async def render(self, request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
         """The HTTP response of a reply, once that is complete and may leave."""
@@ -188,6 +217,8 @@ class RestListener:
                 )
         if correlation:
             lines += f"\r\npoly-correlation-id: {header_text(correlation)}"
+        if self._debug_headers and (hint := headers and self._host.clock_hint(reply)):
+            lines += f"\r\nx-sim-clock: {hint}"
         if elided and self._debug_headers:
             lines += f"\r\nx-sim-elapsed: {elided}"
         return lines

@@ -11,6 +11,7 @@ from sim.kernel.instants import Instant
 from sim.server.http.body import Uploads
 from sim.server.http.fast_path import Handler, HttpConnection, ImmediateHandler
 from sim.server.http.response import HttpError, HttpResponse
+from sim.server.http.unread import UnreadAnswers
 from sim.server.logs import lacking, log_failure
 from sim.server.platforms import reset_on_close
 
@@ -78,6 +79,7 @@ class HttpServer(web.Server):
         self._immediate = immediate
         self._max_body = max_body
         self._partial_messages = Uploads()
+        self._unread = UnreadAnswers()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Refuse what the parser lets pass although HTTP/1.1 does not; hand on the rest."""
@@ -90,7 +92,7 @@ class HttpServer(web.Server):
     def __call__(self) -> web.RequestHandler:
         """A protocol for a new connection."""
         return _Connection(
-            self, self._loop, self._immediate, self._max_body, self._partial_messages
+            self, self._loop, self._immediate, self._max_body, self._partial_messages, self._unread
         )
 
 

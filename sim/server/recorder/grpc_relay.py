@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from urllib.parse import urlsplit
 
 import grpc
 from msgspec.structs import replace
@@ -27,6 +28,7 @@ from sim.evidence.recording.service_times import service_time
 from sim.evidence.recording.writer import RecordingWriter
 from sim.kernel.instants import Instant
 from sim.server.grpc.listening import add_ports
+from sim.server.listeners import is_loopback
 
 if TYPE_CHECKING:
     _GenericHandler = grpc.GenericRpcHandler[bytes, bytes]
@@ -53,20 +55,23 @@ class _Channels:
 
     def __init__(self, target: str, credentials: grpc.ChannelCredentials | None) -> None:
         self._target, self._credentials = target, credentials
+        host = urlsplit(f"//{target}").hostname or ""
+        # gRPC takes the proxy of the environment for every host, loopback too.
+        self._options = (*_UPSTREAM, ("grpc.enable_http_proxy", int(not is_loopback(host))))
 
     @cached_property
     def calls(self) -> grpc.aio.Channel:
         """The channel for calls with one message each way."""
         if self._credentials is None:
-            return grpc.aio.insecure_channel(self._target, _UPSTREAM)
-        return grpc.aio.secure_channel(self._target, self._credentials, _UPSTREAM)
+            return grpc.aio.insecure_channel(self._target, self._options)
+        return grpc.aio.secure_channel(self._target, self._credentials, self._options)
 
     @cached_property
     def streams(self) -> grpc.Channel:
         """The channel for streams."""
         if self._credentials is None:
-            return grpc.insecure_channel(self._target, _UPSTREAM)
-        return grpc.secure_channel(self._target, self._credentials, _UPSTREAM)
+            return grpc.insecure_channel(self._target, self._options)
+        return grpc.secure_channel(self._target, self._credentials, self._options)
 
     async def close(self) -> None:
         """Close the opened channels."""

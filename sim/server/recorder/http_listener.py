@@ -53,7 +53,7 @@ class HttpListener:
             text = f"the recorder relays requests with a path, not {request.raw_path[:80]}"
             return HttpError(400, 3, text, close=True).response(wall_clock())
         peer = request.transport.get_extra_info("peername") if request.transport else None
-        headers = {name.lower(): value for name, value in request.headers.items()}
+        headers = {name.lower(): value for name, value in decoded_headers(request.raw_headers)}
         client = upstream.writer.client(headers, f"{upstream.plane} {peer}")
         if is_upgrade(request):
             return await relay_socket(upstream, request, client)

@@ -16,6 +16,7 @@ from msgspec import Struct
 from sim.evidence.recording.files import PLANES, RecordingFile, wall_clock
 from sim.evidence.recording.writer import RecordingWriter
 from sim.kernel.instants import format_instant
+from sim.read.layout import put
 from sim.server.grpc.listening import on_free_port
 from sim.server.listeners import (
     SURFACES,
@@ -25,7 +26,7 @@ from sim.server.listeners import (
     port_taken,
     reachable,
 )
-from sim.server.ready_file import clear_ready_file, write_ready_file
+from sim.server.ready_file import claimed_ready_file, write_ready_file
 from sim.server.recorder.grpc_relay import GrpcRelay
 from sim.server.recorder.http_listener import HttpListener
 from sim.server.recorder.upstream import Upstream
@@ -125,9 +126,8 @@ def grpc_target(upstream: dict[str, str]) -> tuple[str, bool]:
 
 def record(options: RecordOptions) -> int:
     """Record until a signal comes; return the exit code. Raises OSError."""
-    if options.ready_file is not None:
-        clear_ready_file(options.ready_file)
-    return asyncio.run(_record(options))
+    with claimed_ready_file(options.ready_file):
+        return asyncio.run(_record(options))
 
 
 async def _record(options: RecordOptions) -> int:
@@ -135,18 +135,18 @@ async def _record(options: RecordOptions) -> int:
     addresses = await recorder.start()
     if options.ready_file is not None:
         write_ready_file(options.ready_file, ready_facts(options, addresses))
-    print(f"recording to {options.to}; each address relays to the service on the right\n")
+    put(f"recording to {options.to}; each address relays to the service on the right", "")
     for plane, address in addresses.items():
-        print(f"  {plane:<9} {address}  →  {options.upstream[plane]}")
-    print(
-        "\nkeys, tokens, signatures and SSNs are written as fingerprints; Ctrl-C ends", flush=True
+        put(f"  {plane:<9} {address}  →  {options.upstream[plane]}")
+    put(
+        "", "keys, tokens, signatures and SSNs are written as fingerprints; Ctrl-C ends", flush=True
     )
     ended = _on_signals()
     code = await ended
     await recorder.stop()
     writer = recorder.writer
     summary = f"{writer.calls} calls, {writer.frames} messages of streams"
-    print(f"sim record: {options.to} has {summary}", file=sys.stderr)
+    put(f"sim record: {options.to} has {summary}", file=sys.stderr)
     return code
 
 

@@ -64,6 +64,7 @@ async def relay_socket(
         connector=upstream.session.connector,
         connector_owner=False,
         response_class=Kept,
+        trust_env=upstream.session.trust_env,
         skip_auto_headers=("User-Agent",),
     )
     async with session:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import ssl
 from collections.abc import Iterable
 from typing import TypeAlias
+from urllib.parse import urlsplit
 
-from aiohttp import ClientSession, DummyCookieJar, TCPConnector, web
+from aiohttp import ClientSession, DummyCookieJar, web
 from multidict import CIMultiDict
 from yarl import URL
 
 from sim.evidence.recording.files import Plane
 from sim.evidence.recording.writer import RecordingWriter
+from sim.server.http.final_answers import FinalAnswers
 from sim.server.http.server import origin_form
+from sim.server.listeners import is_loopback
 
 RawHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
 
@@ -26,7 +29,10 @@ HOP = frozenset(
 
 
 class Upstream:
-    """The service behind one listener."""
+    """The service behind one listener.
+
+    A remote one is reached through the proxy that the environment names, loopback never.
+    """
 
     def __init__(
         self,
@@ -40,8 +46,9 @@ class Upstream:
         self.writer = writer
         self.session = ClientSession(
             auto_decompress=False,
-            connector=TCPConnector(limit=0, ssl=context if context is not None else True),
+            connector=FinalAnswers(limit=0, ssl=context if context is not None else True),
             cookie_jar=DummyCookieJar(),
+            trust_env=not is_loopback(urlsplit(self.address).hostname or ""),
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
         )
         # aiohttp would repeat a GET whose connection breaks, but only the client may decide that.
@@ -56,9 +63,15 @@ class Upstream:
 
 def decoded_headers(raw: RawHeaders) -> list[tuple[str, str]]:
     """Return headers as they were sent, with the case of their names."""
-    return [
-        (name.decode("latin-1"), value.decode("utf-8", "surrogateescape")) for name, value in raw
-    ]
+    return [(name.decode("latin-1"), _value(value)) for name, value in raw]
+
+
+def _value(raw: bytes) -> str:
+    """Return the value of a header. One that is not UTF-8 is Latin-1, as headers were once."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
 
 
 def end_to_end(raw: RawHeaders, *besides: str) -> CIMultiDict[str]:

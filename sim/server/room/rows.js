@@ -28,7 +28,7 @@ export function marksOf(row) {
 export const isBad = row => row.ok === false;
 
 const textOf = row =>
-  [row.kind, row.title, row.subject, row.caller, row.status, row.result].filter(part => part !== null && part !== undefined)
+  [row.kind, row.title, row.subject, row.caller, row.status, row.verdict, row.result].filter(part => part !== null && part !== undefined)
     .join(' ').toLowerCase();
 
 export class Rows {

@@ -92,9 +92,9 @@ class Telemetry:
             span.set_status(StatusCode.ERROR)
         span.end(call.began + call.took)
 
-    def after_input(self, simulation: Simulation, outcome: Outcome) -> None:
+    def after_input(self, simulation: Simulation, outcome: Outcome, wall: int) -> None:
         """Count faults, tell the verdicts of steps."""
-        self._then.after_input(simulation, outcome)
+        self._then.after_input(simulation, outcome, wall)
         for injection in outcome.injections:
             self._faults.add(1, {"sim.plane": injection.plane})
         for step in outcome.steps:

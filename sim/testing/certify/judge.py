@@ -135,7 +135,7 @@ def leg_of_simulation(
     leg: ProfileLeg, sim: Simulation, code: int | None, failing: tuple[str, ...] = ()
 ) -> LegResult:
     """Return the result of a leg from the simulation that ran it."""
-    run, conformance, witness = ClientActivity(sim), check(sim), witness_run(sim)
+    run, conformance, witness = ClientActivity(sim), check(sim, clock_moves=True), witness_run(sim)
     return LegResult(
         leg=leg.id,
         code=code,

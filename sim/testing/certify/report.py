@@ -9,7 +9,7 @@ from string import Template
 from typing import Any, TextIO
 
 from sim.read.junit import Case, Suite, junit
-from sim.read.layout import counted, paint, wrapped
+from sim.read.layout import counted, put, wrapped
 from sim.testing.certify.judge import (
     FAILED,
     NOTE,
@@ -77,8 +77,8 @@ def write(report: CertificationReport, out: TextIO) -> None:
     """Print the report, with verdicts in colour on a terminal."""
     for line in lines(report):
         word = line.partition(" ")[0]
-        colour = {"failed": "red", "passed:": "green"}.get(word)
-        print(line.replace(word, paint(word, colour, out), 1) if colour else line, file=out)
+        colour = {"failed": "red", "passed:": "green"}.get(word, "")
+        put(line, file=out, painted=(word, colour))
 
 
 def junit_of(report: CertificationReport) -> bytes:
@@ -180,11 +180,11 @@ def listing(profile: Profile) -> dict[str, Any]:
 
 def print_listing(profile: Profile, out: TextIO) -> None:
     """Print the legs and items of a profile."""
-    print(*wrapped(f"{profile.name}: {profile.summary}", "  ", first=""), sep="\n", file=out)
-    print("\nlegs:", file=out)
+    put(*wrapped(f"{profile.name}: {profile.summary}", "  ", first=""), file=out)
+    put("", "legs:", file=out)
     for leg in profile.legs:
-        print(*wrapped(f"{leg.id:<20}{leg.summary}", " " * 22, first="  "), sep="\n", file=out)
-    print("\nitems:", file=out)
+        put(*wrapped(f"{leg.id:<20}{leg.summary}", " " * 22, first="  "), file=out)
+    put("", "items:", file=out)
     for item in profile.items:
         line = f"{item.id:<28}{item.section:<6}{item.summary} {item.why}"
-        print(*wrapped(line, " " * 36, first="  "), sep="\n", file=out)
+        put(*wrapped(line, " " * 36, first="  "), file=out)

@@ -37,7 +37,8 @@ class FileAccess:
             raise error_at(at, f"not a valid file name: {name[:80]!r}")
         base = Path(at.file).parent if at.line and at.file != INLINE else self._folder or Path()
         path = base / name
-        if self._roots and not any(path.resolve().is_relative_to(root) for root in self._roots):
+        real = Path(os.path.realpath(path))  # Path.resolve fails for a link to itself
+        if self._roots and not any(real.is_relative_to(root) for root in self._roots):
             where = "a scenario sent over HTTP can read files only with `sim serve --scenarios DIR`"
             if self._folder is not None:
                 where = f"only files below {self._folder} can be read"

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from sim.core.model.enums import OrderType, Side, TimeInForce
 from sim.core.model.quantities import NotADecimal, scaled
 from sim.kernel.instants import NS_PER_S, Instant, parse_instant, parse_span
+from sim.kernel.regular_file import open_regular
 from sim.world.format.participant_entries import FlowEntry
 from sim.world.format.suggestions import suggestion
 from sim.world.format.world_entries import OrderEntry
@@ -107,7 +108,7 @@ def pack_file(path: Path) -> PackedFile:
     file or a line is too long.
     """
     digest, parts, lines, size = sha256(), [], [], 0
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         number = 0
         while line := file.readline(LINE_LIMIT + 1):
             number += 1

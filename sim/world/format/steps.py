@@ -404,6 +404,8 @@ class Step(Struct, frozen=True, kw_only=True):
     send: SendStep | None = None
     disconnect: str = ""
     """name of a stream in `subscribe` that the client disconnects"""
+    input: str = ""
+    """an input as a journal records it, in JSON; for inputs that no other key can express"""
     save: dict[str, str] = {}
     """save parts of the answer to `call` for later steps: {order: id} saves the field `id`, which
     later steps use as ${order}"""

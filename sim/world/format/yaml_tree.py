@@ -16,6 +16,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from sim.kernel.regular_file import open_regular
+
 SIZE_LIMIT = 4 << 20  # bytes of text
 DEPTH_LIMIT = 64  # nested collections
 NODE_LIMIT = 500_000  # nodes after aliases are expanded
@@ -96,7 +98,7 @@ def read_file(path: Path) -> Node:
     """The tree of a file. ScenarioError, without a line, if it cannot be read."""
     name = str(path)
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             raw = file.read(SIZE_LIMIT + 1)
     except OSError as failed:
         raise error_at(

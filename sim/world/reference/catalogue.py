@@ -177,17 +177,25 @@ class WorldCatalogue:
 
     # ---- filters
 
-    def events_where(self, test: Callable[[Event], bool]) -> Flags:
-        """Flag events that pass a test.
+    def events_where(self, *tests: Callable[[Event], bool]) -> Flags:
+        """Flag events that pass every test.
 
-        The test may use only properties that are the same for all games of a league, and for all
-        events of a recurring series.
+        The tests may use only properties that are the same for all games of a league, and for all
+        events of a recurring series. They get generated events without their markets.
         """
-        passed = {
-            position: bool(self.events[position].slug) and test(self.event_with_markets(position))
-            for position in dict.fromkeys(self._examples)
-        }
-        return bytes(map(passed.__getitem__, self._examples))
+        examples = dict.fromkeys(self._examples)
+        passed = {at: self.events[at] for at in examples if self.events[at].slug}
+        for test in tests:
+            passed = {at: event for at, event in passed.items() if test(event)}
+        return bytes(map(passed.__contains__, self._examples))
+
+    def events_with_market(self, test: Callable[[Market], bool]) -> Flags:
+        """Flag events with a market that passes a test (see `markets_where`)."""
+
+        def passes(event: Event) -> bool:
+            return any(map(test, (self._reference.event_named(event.slug) or event).markets))
+
+        return self.events_where(passes)
 
     def markets_where(self, test: Callable[[Market], bool], *, dormant_only: bool = False) -> Flags:
         """Flag markets that pass a test.

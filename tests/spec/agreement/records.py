@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sim.contract.messages import exchange_cashmovement_v1 as cash
 from sim.contract.messages import exchange_settlement_v1 as settlement
 from sim.contract.messages import exchange_v1 as wire
+from sim.kernel.instants import format_instant, parse_instant
 from sim.run.client.client import Http, Rpc, RpcError
 from tests.spec.agreement.rows import Row
 
@@ -149,7 +150,7 @@ def _lines(text: str) -> list[dict[str, Any]]:
             for part in outer:
                 into = into.setdefault(part, {})
             if last.endswith("Time"):
-                into[last] = written or None
+                into[last] = format_instant(parse_instant(written)) if written else None
             else:
                 into[last] = _WORDS.get(written, written)
         results.append(total)

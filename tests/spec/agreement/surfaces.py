@@ -16,10 +16,9 @@ from sim import Simulation, load_scenario
 from sim.api.codecs.codecs import dialect_at, json_encoder, protobuf_encoder
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.identity.firms import ApiKey, Firm
-from sim.core.service.rate_limits import LIMITS
 from sim.kernel.instants import trade_date
 from sim.run.client.client import Http, Rpc, Stream
-from tests.kit import Desk
+from tests.kit import Desk, unlimited
 from tests.spec.agreement.doors import answers
 from tests.spec.agreement.frames import market_frame, own_message, private_frame, shared_message
 from tests.spec.agreement.records import records
@@ -117,8 +116,7 @@ class Surfaces:
         self.journal = BytesIO()
         self.world = Desk(Simulation(scenario, journal=self.journal))
         self.simulation = self.world.simulation
-        for name in LIMITS:
-            self.world.core.rate_limits.replace(name, "off")
+        unlimited(self.simulation)
         self.people = [Person(self.world, name) for name in ("mara", "ines")]
         self.symbols = symbols
         self.events: list[str] = []

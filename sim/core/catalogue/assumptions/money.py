@@ -43,8 +43,9 @@ INCENTIVES_MINIMUM = number(
     "incentives.minimum_payout", 100, source="public API reference"
 ).because("A market's reward of a date is SKIPPED if it is below this many cents.")
 INCENTIVES_PAY_AFTER = span("incentives.pay_after", "12h", source="public API reference").because(
-    "A scored reward is paid this long after its Eastern date has ended, that is the next day. The "
-    "documents speak of up to seven business days."
+    "A scored reward is paid this long after its Eastern date has ended, that is at noon of the "
+    "next day, or an hour earlier or later where clocks change in between. The documents speak of "
+    "up to seven business days."
 )
 FUNDING_STEP = span("funding.step", "30s").because(
     "A transaction through a funding source stays this long in each state on its way to COMPLETED "

@@ -35,6 +35,13 @@ RETAIL_REJECTS = choice(
     "Retail order entry answers 200 with an id and rejects by an execution, as the public client "
     "expects."
 )
+OFF_TICK_PRICE = choice(
+    "retail.off_tick_price", "favour", "refuse", "floor", source="§4.2, which does not say how"
+).because(
+    "Extra precision of a retail limit price is normalised in the client's favour: a buy down to "
+    "the tick, a sell up to it, so that no order trades at a worse price than its limit. `refuse` "
+    "answers 400. `floor` rounds both sides down, as this sandbox did before."
+)
 RETAIL_FUNDS = choice("retail.funds_refusal", "execution", "400", source="rule P4").because(
     "An order that the retail account cannot pay for is rejected by an execution, like any other. "
     "`400` refuses the call, as integrators report."

@@ -38,6 +38,9 @@ def add_fault(engine: Engine, entry: FaultEntry) -> Answer:
     if problem := unknown_operation(entry.match.operation) or has_no_effect(entry):
         remedy = "`sim catalogue operations` lists them"
         raise InvalidRequest(problem, rule="T1", remedy=remedy)
+    symbol = entry.match.symbol
+    if symbol and "*" not in symbol and not engine.world.has(symbol):
+        engine.exchange.instruments.require(symbol)
     try:
         return {"id": engine.exchange.faults.add(entry)}
     except ValueError as error:

@@ -32,9 +32,9 @@ from sim.run.engine.engine import Engine
 _WORKING = (OrderState.NEW, OrderState.PARTIALLY_FILLED, OrderState.REPLACED)
 
 
-def fills(engine: Engine, account: str) -> list[Answer]:
+def fills(engine: Engine, account: str) -> Iterable[Answer]:
     """Every execution of an account that traded, oldest first."""
-    return [
+    return (
         {
             "seq": _seq(execution),
             "at": format_instant(execution.at),
@@ -51,7 +51,7 @@ def fills(engine: Engine, account: str) -> list[Answer]:
         }
         for execution in _executions(engine, account)
         if execution.last_qty and (order := execution.order)
-    ]
+    )
 
 
 def _executions(engine: Engine, account: str) -> Iterator[Execution]:
@@ -78,9 +78,10 @@ class _Change(NamedTuple):
     position: tuple[Qty, int, int, int] | None = None  # net, cost, realised, fees
 
 
-def performance(engine: Engine, account: str) -> list[Answer]:
+def performance(engine: Engine, account: str) -> Iterator[Answer]:
     """Profit and loss of an account in each instrument, oldest first."""
-    rows: dict[tuple[int, str], Answer] = {}
+    rows: dict[str, Answer] = {}  # of the present input, by instrument
+    seq = 0
     marks: dict[str, Price] = {}
     positions: dict[str, tuple[Qty, int, int, int]] = {}
     for change in sorted(_changes(engine, account), key=attrgetter("at", "order")):
@@ -92,9 +93,13 @@ def performance(engine: Engine, account: str) -> list[Answer]:
         elif symbol not in positions or not positions[symbol][0]:
             continue  # the mark of an instrument without a position
         instrument = engine.exchange.instruments.require(symbol)
-        rows.pop((change.seq, symbol), None)  # a second change within one input replaces the first
-        rows[change.seq, symbol] = _row(change, instrument, positions[symbol], marks.get(symbol))
-    return list(rows.values())
+        if change.seq != seq:
+            yield from rows.values()
+            rows.clear()
+            seq = change.seq
+        rows.pop(symbol, None)  # a second change within one input replaces the first
+        rows[symbol] = _row(change, instrument, positions[symbol], marks.get(symbol))
+    yield from rows.values()
 
 
 def _changes(engine: Engine, account: str) -> Iterator[_Change]:
@@ -144,10 +149,9 @@ def _row(
 # ---- own quotes
 
 
-def quotes(engine: Engine, account: str) -> list[Answer]:
+def quotes(engine: Engine, account: str) -> Iterator[Answer]:
     """The best prices of an account's own working orders on each side, oldest first."""
     working: dict[str, _OwnLevels] = {}
-    rows: list[Answer] = []
     last: dict[str, Answer] = {}
     for execution, ends in _with_ends(_executions(engine, account)):
         working.setdefault(execution.order.symbol, _OwnLevels(execution.order)).put(execution.order)
@@ -156,8 +160,7 @@ def quotes(engine: Engine, account: str) -> list[Answer]:
             if best != last.get(symbol, _NOTHING):
                 last[symbol] = best
                 at = {"seq": _seq(execution), "at": format_instant(execution.at)}
-                rows.append({**at, "symbol": symbol, **best})
-    return rows
+                yield {**at, "symbol": symbol, **best}
 
 
 def _with_ends(executions: Iterable[Execution]) -> Iterator[tuple[Execution, list[str]]]:

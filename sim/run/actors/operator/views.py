@@ -8,6 +8,7 @@ who watches one instrument or account does not pay for all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -25,6 +26,7 @@ from sim.core.model.quantities import cash_text, decimal_fixed, decimal_text
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.kernel.indexes.indexed_log import IndexedLog
 from sim.kernel.instants import format_instant
+from sim.kernel.work import Work, done
 from sim.run.actors.operator.answers import (
     Answer,
     case_answer,
@@ -83,17 +85,17 @@ def _levels(book: Book, side: Side, instrument: Instrument) -> Rows:
     ]
 
 
-def _instruments(engine: Engine, only: ViewFilter) -> Rows:
+def _instruments(engine: Engine, only: ViewFilter) -> Iterable[Answer]:
     listed = engine.exchange.instruments
     chosen = (listed.require(only.symbol),) if only.symbol else listed
     instruments = sorted(chosen, key=attrgetter("symbol"))
-    return [instrument_answer(engine.exchange, terms) for terms in instruments]
+    return (instrument_answer(engine.exchange, terms) for terms in instruments)
 
 
-def _orders(engine: Engine, only: ViewFilter) -> Rows:
-    orders = _chosen(engine.exchange.trading.orders.rows, only)
-    rows = sorted(orders, key=attrgetter("created", "id"))
-    return [order_answer(order) for order in _last(rows, only)]
+def _orders(engine: Engine, only: ViewFilter) -> Iterable[Answer]:
+    rows = list(_chosen(engine.exchange.trading.orders.rows, only))
+    # Copies, because orders may change while the rows are written.
+    return map(order_answer, list(map(copy, _last(rows, only))))
 
 
 def _chosen(log: IndexedLog[R], only: ViewFilter) -> Iterable[R]:
@@ -108,17 +110,17 @@ def _chosen(log: IndexedLog[R], only: ViewFilter) -> Iterable[R]:
     return map(log.__getitem__, kept)
 
 
-def _trades(engine: Engine, only: ViewFilter) -> Rows:
+def _trades(engine: Engine, only: ViewFilter) -> Iterable[Answer]:
     trades = list(_chosen(engine.exchange.trading.trades, only))
-    return [trade_answer(trade) for trade in _last(trades, only)]
+    return map(trade_answer, list(map(copy, _last(trades, only))))
 
 
-def _ledger(engine: Engine, only: ViewFilter) -> Rows:
+def _ledger(engine: Engine, only: ViewFilter) -> Iterable[Answer]:
     ledger = engine.exchange.trading.ledger
     accounts = [only.account] if only.account else sorted(account.name for account in ledger)
     rows = [row for account in accounts for row in ledger.entries(account)]
     rows.sort(key=attrgetter("at"))
-    return [ledger_answer(row) for row in _last(rows, only)]
+    return map(ledger_answer, _last(rows, only))
 
 
 def _accounts(engine: Engine, only: ViewFilter) -> Rows:
@@ -256,10 +258,12 @@ def _users(engine: Engine, only: ViewFilter) -> Rows:
     return [dict(zip(("user", "firm", "account"), row, strict=True)) for row in sorted(rows)]
 
 
-def _figures(read: Callable[[Engine, str], list[Answer]], engine: Engine, only: ViewFilter) -> Rows:
+def _figures(
+    read: Callable[[Engine, str], Iterable[Answer]], engine: Engine, only: ViewFilter
+) -> Iterable[Answer]:
     names = sorted(account.name for account in _accounts_of(engine, only))
-    rows = [{"account": name, **row} for name in names for row in read(engine, name)]
-    return _last(rows, only)
+    rows = ({"account": name, **row} for name in names for row in read(engine, name))
+    return _last(list(rows), only) if only.last else rows
 
 
 def _last(rows: list[R], only: ViewFilter) -> list[R]:
@@ -267,9 +271,9 @@ def _last(rows: list[R], only: ViewFilter) -> list[R]:
 
 
 class StateView(NamedTuple):
-    """A view: its rows, and the filters by which they can be narrowed."""
+    """A view: its rows, which are made one after the other, and the filters that narrow it."""
 
-    rows: Callable[[Engine, ViewFilter], Rows]
+    rows: Callable[[Engine, ViewFilter], Iterable[Answer]]
     filters: tuple[str, ...] = ()
 
 
@@ -304,6 +308,11 @@ VIEWS: dict[str, StateView] = {
 
 
 def view(engine: Engine, name: str, only: ViewFilter = _ALL) -> dict[str, Rows]:
+    """A view by name, all at once; see `view_in_steps`."""
+    return done(view_in_steps(engine, name, only))
+
+
+def view_in_steps(engine: Engine, name: str, only: ViewFilter = _ALL) -> Work[dict[str, Rows]]:
     """A view by name, as {name: rows}. NotFound for an unknown view, symbol or account;
     InvalidRequest for a filter that the view does not support.
     """
@@ -319,10 +328,21 @@ def view(engine: Engine, name: str, only: ViewFilter = _ALL) -> dict[str, Rows]:
         engine.exchange.instruments.require(only.symbol)
     if only.account:
         only = only._replace(account=engine.account_named(only.account))
-    return {name: VIEWS[name].rows(engine, only)}
+    rows = []
+    for row in VIEWS[name].rows(engine, only):
+        rows.append(row)
+        yield
+    return {name: rows}
 
 
 def views(engine: Engine, names: Iterable[str], only: ViewFilter = _ALL) -> dict[str, Rows]:
+    """Several views by name, all at once; see `views_in_steps`."""
+    return done(views_in_steps(engine, names, only))
+
+
+def views_in_steps(
+    engine: Engine, names: Iterable[str], only: ViewFilter = _ALL
+) -> Work[dict[str, Rows]]:
     """Several views by name. Each is narrowed by the filters that it supports; a filter that none
     of them supports is InvalidRequest.
     """
@@ -335,7 +355,7 @@ def views(engine: Engine, names: Iterable[str], only: ViewFilter = _ALL) -> dict
     rows: dict[str, Rows] = {}
     for name, taken in chosen.items():
         own = {by: value for by, value in only._asdict().items() if by in taken}
-        rows |= view(engine, name, ViewFilter(**own))
+        rows |= yield from view_in_steps(engine, name, ViewFilter(**own))
     return rows
 
 

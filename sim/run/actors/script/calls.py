@@ -12,16 +12,19 @@ from functools import partial
 from typing import Any, cast
 from urllib.parse import quote_plus
 
-from msgspec import UNSET, Struct, json
+from msgspec import UNSET, DecodeError, Struct, json
 from msgspec.structs import replace
 
 from sim.api.pipeline.inputs import (
     NOBODY,
     SCRIPT,
+    Advanced,
+    AnswerDue,
     Input,
     Reply,
     RestCall,
     RpcCall,
+    Stepped,
     StreamFrame,
     StreamHungUp,
     StreamOpened,
@@ -40,6 +43,7 @@ from sim.world.format.steps import CallStep, Step, SubscribeStep
 
 # Keys are sorted as in the scenario of a journal, so that a replay makes the same bytes.
 _encode = json.Encoder(order="sorted").encode
+_read_input = json.Decoder(Input).decode
 
 
 class ClientCalls:
@@ -98,6 +102,8 @@ class ClientCalls:
         if step.call is not None:
             rpc = step.call.plane == "grpc"
             inputs.append(self._rpc(step.call, strict=strict) if rpc else self._rest(step.call))
+        if step.input:
+            inputs.append(_recorded(step.input))
         return inputs
 
     def _rpc(self, step: CallStep, *, strict: bool) -> RpcCall:
@@ -243,6 +249,17 @@ def _frame(kind: type[Message] | None, content: Any, *, strict: bool) -> bytes:
     if strict and kind is not None:
         read_request(kind, content, strict=True)
     return _encode(content)
+
+
+def _recorded(text: str) -> Input:
+    """An input as a journal records it. InvalidRequest if it is none, or not a client's."""
+    try:
+        recorded: Input = _read_input(text)
+    except DecodeError as error:
+        raise InvalidRequest(f"not an input of a journal: {error}", rule="T1") from None
+    if isinstance(recorded, Advanced | AnswerDue | Stepped):
+        raise InvalidRequest("a step cannot make an input of the clock", rule="T1")
+    return replace(recorded, peer=SCRIPT)
 
 
 def as_json(kind: type[Message], message: bytes) -> bytes:

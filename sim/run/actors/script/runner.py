@@ -49,7 +49,7 @@ from sim.run.actors.script.step_order import (
     StepOrder,
     StepUnderWay,
 )
-from sim.run.actors.script.triggers import describe, matches_call, matches_event
+from sim.run.actors.script.triggers import describe, holds, matches_call, matches_event
 from sim.run.engine.engine import Engine
 from sim.run.engine.extension import Extension
 from sim.world.format.steps import Step, When
@@ -58,7 +58,7 @@ from sim.world.start.orders import in_keys
 # Keys of a step for when and how it runs, and keys for what a client does. All other keys are
 # operator actions.
 TIMING_KEYS = ("at", "when", "within", "name", "advance", "save", "expect")
-CLIENT_KEYS = ("call", "subscribe", "send", "disconnect")
+CLIENT_KEYS = ("call", "subscribe", "send", "disconnect", "input")
 STEP_ACTIONS = check_steps(Step, ACTIONS.values(), (*TIMING_KEYS, *CLIENT_KEYS))
 
 
@@ -110,9 +110,10 @@ class Script(Extension):
 
     def watch(self, when: When | None) -> None:
         """Watch for an event on behalf of whoever moves the clock; `has_happened` tells whether it
-        came. This changes nothing and is not part of the state.
+        came, or holds already. This changes nothing and is not part of the state.
         """
-        self._watched, self.has_happened = when, False
+        self._watched = when
+        self.has_happened = when is not None and holds(when, self._engine.exchange)
 
     def name_of(self, index: int) -> str:
         """The name of a step: its own, or "step" and its number, from 1."""
@@ -212,7 +213,8 @@ class Script(Extension):
         is_own = self._is_next(input_)
         if is_own and isinstance(input_, StreamOpened):
             self._opened(outcome)
-        self._clients.streams.absorb(outcome)
+        if outcome.effects:
+            self._clients.streams.absorb(outcome)
         if self._answered:
             answered, self._answered = self._answered, []
             for pending, reply in answered:
@@ -282,7 +284,8 @@ class Script(Extension):
         under_way = self._state.under_way
         assert under_way is not None
         step = self._step(under_way.index).subscribe
-        assert step is not None
+        if step is None:
+            return  # a recorded input, of whose frames no step speaks
         first, *rest = under_way.inputs
         rest = self._clients.opened(step, outcome.stream, rest) if outcome.stream else []
         under_way.inputs = [first, *rest]

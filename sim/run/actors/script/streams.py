@@ -131,7 +131,8 @@ def _is_heartbeat(frame: dict[str, Any]) -> bool:
 def _failures(expect: StreamExpect, frames: list[Any], end: Close | None) -> Iterator[str]:
     name = expect.name
     if expect.count is not None and len(frames) != expect.count:
-        yield f"{len(frames)} frames arrived on {name}, not {expect.count}{_listed(frames)}"
+        word = "frame" if len(frames) == 1 else "frames"
+        yield f"{len(frames)} {word} arrived on {name}, not {expect.count}{_listed(frames)}"
     if not frames and (expect.has is not UNSET or expect.last is not UNSET):
         yield f"no frame arrived on {name}"
     elif expect.has is not UNSET:
@@ -165,4 +166,5 @@ def _frame_mismatch(expect: StreamExpect, frames: list[Any]) -> Iterator[str]:
         latest_first = zip(reversed(misses), reversed(frames), strict=True)
         miss, frame = min(latest_first, key=lambda pair: len(pair[0]))
         nearest = f"{'; '.join(miss)}, in {shortened(json.encode(frame).decode())}"
-        yield f"none of {len(frames)} frames on {expect.name} matches; nearest: {nearest}"
+        which = f"none of {len(frames)} frames" if len(frames) > 1 else "not the one frame"
+        yield f"{which} on {expect.name} matches; nearest: {nearest}"

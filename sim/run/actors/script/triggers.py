@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sim.api.pipeline.request_log import LoggedCall
+from sim.core.exchange import Exchange
 from sim.core.model.enums import OrderState, TradeState
 from sim.core.model.events import (
     Event,
@@ -31,6 +32,16 @@ def matches_event(when: When, event: Event) -> bool:
         case MaintenanceChanged() if when.maintenance is not None:
             return event.active is when.maintenance
     return False
+
+
+def holds(when: When, exchange: Exchange) -> bool:
+    """Whether a condition about a state holds already. Anything else is an event: a trade, a call,
+    the end of maintenance.
+    """
+    if when.instrument is not None:
+        symbol, state = when.instrument.symbol, when.instrument.state
+        return symbol in exchange.instruments and exchange.trading.state(symbol) is state
+    return when.maintenance is True and exchange.maintenance.active
 
 
 def matches_call(when: When, entry: LoggedCall) -> bool:

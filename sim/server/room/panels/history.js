@@ -13,11 +13,8 @@ const ROW = 25;
 // of the input has it.
 const listTitle = row => (row.kind === 'step' ? headline(row).replace(/ \([^()]*:\d+\)$/, '') : headline(row));
 
-// Returns why a row is bad. The status has its own column; that of a rejected order, or of a call
-// whose answer was lost, does not say so.
-const resultText = row => (['rejected', 'answer lost'].includes(row.verdict)
-  ? row.verdict
-  : String(row.result || '').replace(new RegExp(`^${row.status} `), ''));
+// Returns why a row is bad. The status has its own column.
+const resultText = row => String(row.result || '').replace(new RegExp(`^${row.status}[ ,]*`), '');
 
 class Row extends PureComponent {
   render({seq, row, chosen, late, here}) {
