@@ -293,7 +293,7 @@ class MarketDay(Crowd):
         world, symbol = self.clients.world, self.clients.market.symbol
         trades = self.simulation.exchange.trading.trades
         act = self.draw.choice(
-            ("bust", "bust", "bust", "join", "leave", "halt", "settle", "window")
+            ("bust", "bust", "bust", "join", "leave", "unsubscribe", "halt", "settle", "window")
         )
         if act == "bust" and len(trades):
             operate(world, "trade.bust", self.draw.choice(list(trades)[-4:]).id)
@@ -301,6 +301,7 @@ class MarketDay(Crowd):
             super().follow()
         elif act == "leave":
             self.close()
+            self.sockets.clear()
         elif act == "unsubscribe":
             for socket in self.sockets:
                 if socket.end is None:
@@ -325,6 +326,7 @@ class MarketDay(Crowd):
             if self.draw.random() < 0.05:
                 self.simulation.rewind(seq=self.simulation.seq - 3)
                 self.streams.clear()
+                self.sockets.clear()
                 self.copy = None
 
 

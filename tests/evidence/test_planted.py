@@ -130,20 +130,6 @@ def refused(trace: str) -> Tell:
     return tell
 
 
-def authorized(status: int, second: float) -> Tell:
-    """A token for ten seconds, and the status of a call with it at a second."""
-
-    def tell(story: Story) -> None:
-        token = {"access_token": "fp:1", "expires_in": 10}
-        story.get("/oauth/token", token, asked="grant_type=client_credentials", plane="auth")
-        story.second = second
-        story.open_orders()
-        story.lines[-1]["request"]["headers"] = {"authorization": "Bearer fp:1"}
-        story.lines[-1]["answer"]["status"] = status
-
-    return tell
-
-
 def grown(bought: int) -> Tell:
     """A position before and after a fill of three."""
 
@@ -418,8 +404,6 @@ PLANTED = (
     Planted("states go on", states("EXPIRED", "TERMINATED"), states("TERMINATED", "OPEN"), [3, 4]),
     Planted("keys mean one", keyed("W1", "W1"), keyed("W1", "W2"), [1, 2]),
     Planted("refused changes nothing", refused("0b2"), refused("0a1"), [1, 2]),
-    Planted("tokens accepted", authorized(200, 5), authorized(401, 5), [1, 2]),
-    Planted("tokens accepted", authorized(200, 5), authorized(401, 10.5), [1, 2]),
 )
 
 

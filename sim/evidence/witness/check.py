@@ -59,14 +59,14 @@ class WitnessCheck:
         """Return the first value under a key, with the line that showed it: perhaps this one."""
         return self._first.setdefault(key, (value, line))
 
-    def first_content(self, key: Hashable, content: Any, line: int) -> tuple[Any, int] | None:
-        """Return the first content under a key, with its line, if this one is not the first."""
+    def other_content(self, key: Hashable, content: Any, line: int) -> tuple[Any, int] | None:
+        """Return the first content under a key, with its line, if this one differs from it."""
         first = self._first.get(key)
         if first is None:
             self._first[key] = content, line
-        else:
-            self.applied += 1
-        return first
+            return None
+        self.applied += 1
+        return None if first[0] == content else first
 
     def previous(self, key: Hashable, value: Any, line: int) -> tuple[Any, int]:
         """Return the value that came before this one under a key, with its line; None at first."""

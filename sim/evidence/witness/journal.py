@@ -30,7 +30,6 @@ from sim.api.pipeline.inputs import (
 )
 from sim.contract.contract import Operation
 from sim.contract.messages import Message
-from sim.core.model.refusals import HTTP_OF_CODE, Code
 from sim.evidence.witness.facts import moment
 from sim.evidence.witness.observation import (
     ClientObservation,
@@ -38,6 +37,7 @@ from sim.evidence.witness.observation import (
     ObservedStream,
     WorldReset,
     in_json_names,
+    is_refusal,
 )
 from sim.kernel.instants import format_instant
 from sim.kernel.journal_reader import UNREADABLE
@@ -123,18 +123,17 @@ class Watch:
         answer = ClientObservation(
             n, "answer", operation, _client(call), n, n, self._now(), request, body=None
         )
-        answer.token = call.credential.key if call.credential.kind == "bearer" else ""
-        answer.trace = "" if outcome.injections else reply.request_id.lstrip("0")
+        answer.refused = "" if outcome.injections else reply.request_id.lstrip("0")
         if reply.pending_on:
             self._held[reply.pending_on] = answer, over_http
         else:
             self._answer(answer, reply, over_http)
 
     def _answer(self, answer: ClientObservation, reply: Reply, over_http: bool) -> None:
-        status = reply.status if over_http or not reply.code else HTTP_OF_CODE[Code(reply.code)]
-        answer.ok = 200 <= status < 300
-        if answer.trace and not reply.connection_fault:
-            answer.status = status
+        status = reply.status if over_http else reply.code
+        answer.ok = status in (range(200, 300) if over_http else range(1))
+        if reply.connection_fault or not is_refusal(status, is_rpc=not over_http):
+            answer.refused = ""
         if answer.ok and reply.chunks is None and not reply.connection_fault:
             body = reply.body
             answer.body = _json(body) if over_http else self._decoded(answer.operation, body)
@@ -164,7 +163,7 @@ class Watch:
         operation = contract.by_name(name)
         stream = ObservedStream(number, operation, _client(opened), prompt=True)
         self._streams[number] = stream
-        if operation.content != "web_socket":
+        if operation.kind == "server":  # the others have frames of the client
             self._note_request(stream, opened.message, outcome.seq)
         self._stream(stream, "begun", outcome.seq)
 

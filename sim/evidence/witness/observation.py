@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 from msgspec import Struct
 
 from sim.contract.contract import Operation
-from sim.core.model.refusals import HTTP_OF_CODE, Code
+from sim.core.model.refusals import HTTP_OF_CODE
 from sim.evidence.recording.files import RecordedLine
 from sim.evidence.recording.recorded_events import RecordingReader
 from sim.evidence.witness.facts import moment
@@ -120,8 +120,7 @@ class ClientObservation(Struct, eq=False):
     known to come after another if it `began` after the other had `ended`; both are the same for a
     frame. `now` is the service's clock when it answered, as text without its Z, which sorts as it
     counts; over HTTP it has whole seconds. `ok` says that a call was answered, not refused.
-    `status` is that of HTTP, also for gRPC, and 0 if a fault made the answer. `trace` is the id of
-    the call in executions that it causes, `token` the fingerprint of the access token that it bore.
+    `refused` is, of a call that was refused for good, its id in executions that it would cause.
     """
 
     n: int
@@ -136,9 +135,7 @@ class ClientObservation(Struct, eq=False):
     ok: bool = True
     stream: ObservedStream | None = None
     subscription: ObservedSubscription | None = None
-    status: int = 0
-    trace: str = ""
-    token: str = ""
+    refused: str = ""
 
     @property
     def on_disturbed_stream(self) -> bool:
@@ -167,6 +164,13 @@ def in_json_names(request: dict[str, Any]) -> dict[str, Any]:
     return {_CASE.sub(lambda letter: letter[1].upper(), name): request[name] for name in request}
 
 
+def is_refusal(status: int, *, is_rpc: bool) -> bool:
+    """Whether a status of HTTP or gRPC says that a call was refused for good (§7.1: 400 to 498)."""
+    if is_rpc:
+        status = next((http for code, http in HTTP_OF_CODE.items() if code == status), 0)
+    return 400 <= status < 499
+
+
 class WorldReset:
     """The world begins anew: what follows is another history."""
 
@@ -189,9 +193,8 @@ def observed(entries: Collection[RecordedLine]) -> Iterator[ClientObservation]:
         elif event is None or event.operation is None:
             continue
         elif event.answer is not None:
-            status, headers = event.answer.status or 0, event.answer.headers
-            if entry.plane == "grpc" and status:
-                status = HTTP_OF_CODE[Code(status)]
+            status, is_rpc = event.answer.status or 0, entry.plane == "grpc"
+            trace = event.answer.headers.get("x-trace-id", "").lstrip("0")
             yield ClientObservation(
                 n=entry.n,
                 kind="answer",
@@ -202,10 +205,8 @@ def observed(entries: Collection[RecordedLine]) -> Iterator[ClientObservation]:
                 now=moment(format_instant(event.now)),
                 request=_request(entry),
                 body=event.answer.body,
-                ok=status in (range(1) if entry.plane == "grpc" else range(200, 300)),
-                status=status,
-                trace=headers.get("x-trace-id", "").lstrip("0"),
-                token=_request_token(entry),
+                ok=status in (range(1) if is_rpc else range(200, 300)),
+                refused=trace if is_refusal(status, is_rpc=is_rpc) else "",
             )
         elif stream is None:
             continue  # it began before the recording did
@@ -221,8 +222,3 @@ def _request(entry: RecordedLine) -> dict[str, Any]:
     if isinstance(entry.request.body, dict):
         return in_json_names(entry.request.body)
     return in_json_names(dict(parse_qsl(entry.request.query, errors="surrogateescape")))
-
-
-def _request_token(entry: RecordedLine) -> str:
-    assert entry.request is not None
-    return entry.request.headers.get("authorization", "").removeprefix("Bearer ")

@@ -41,7 +41,6 @@ CHECKS: tuple[type[WitnessCheck], ...] = (
     reads.StatesGoOn,
     reads.KeysMeanOne,
     reads.RefusedChangesNothing,
-    reads.TokensAccepted,
 )
 
 

@@ -25,7 +25,7 @@ from sim.evidence.witness.facts import (
     ReportedPosition,
     ReportedTrade,
 )
-from sim.evidence.witness.observation import ClientObservation, ObservedStream, Seen
+from sim.evidence.witness.observation import ClientObservation, ObservedStream
 
 _FLOOR = "2026-05-01"  # entries before it cannot be had (§4.3)
 _END = "~"  # sorts after every instant
@@ -57,13 +57,12 @@ class _Claim(NamedTuple):
 class _Ledger(Struct):
     """What is known of a ledger.
 
-    `before` has the entry that precedes another ("" for none), the stream that showed it, and when
-    it was known that none precedes. `ends` has the latest page, or the frame of a run, on
-    which an entry was the last of all.
+    `before` has the entry that precedes another ("" for none), and the stream that showed it.
+    `ends` has the latest page, or the frame of a run, on which an entry was the last of all.
     """
 
     entries: dict[str, _LedgerEntry] = field(default_factory=dict)
-    before: dict[str, tuple[str, ObservedStream | None, Seen]] = field(default_factory=dict)
+    before: dict[str, tuple[str, ObservedStream | None]] = field(default_factory=dict)
     ends: dict[str, ClientObservation] = field(default_factory=dict)
     claims: list[_Claim] = field(default_factory=list)
 
@@ -89,8 +88,7 @@ class _LedgerCheck(WitnessCheck):
         self, key: Hashable, entry: _LedgerEntry, content: object, observed: ClientObservation
     ) -> None:
         """Add an entry as one answer or stream shows it. Its content is equal everywhere."""
-        first = self.first_content(entry.id, content, entry.line)
-        if first is not None and first[0] != content:
+        if (first := self.other_content(entry.id, content, entry.line)) is not None:
             text = f"entry {entry.id} of the {self.name} has two different contents"
             self.contradict(text, [first[1], entry.line])
         ledger, stream, request = self._ledgers[key], observed.stream, observed.request
@@ -105,14 +103,13 @@ class _LedgerCheck(WitnessCheck):
         before, line = self.previous(chain, entry, entry.line)
         if before is not None:
             self.applied += 1
-            ledger.before.setdefault(entry.id, (before.id, stream, None))
+            ledger.before.setdefault(entry.id, (before.id, stream))
             if before.after != entry.before:
                 text = f"{entry.id} starts from {_text(entry.before)}"
                 text = f"the {self.name} went to {_text(before.after)}, but entry {text}"
                 self.contradict(text, [line, entry.line], stream)
-        elif not any(request.get(name) for name in ("pageToken", "startTime", "resumeTime")):
-            live = observed.subscription.live if observed.subscription else None
-            ledger.before.setdefault(entry.id, ("", stream, live))
+        elif stream is None and not (request.get("pageToken") or request.get("startTime")):
+            ledger.before.setdefault(entry.id, ("", None))
         pages = request.get("endTime") or observed.body.get("nextPageToken")
         if not pages and (stream is None or stream.prompt):
             ledger.ends[entry.id] = observed
@@ -199,12 +196,10 @@ def _is_complete(
         if until is not None and observed.ended >= until:
             return False
     for number in range(first, min(last + 1, len(entries))):
-        name, stream, live = ledger.before.get(entries[number].id, (None, None, None))
+        name, stream = ledger.before.get(entries[number].id, (None, None))
         if name != (entries[number - 1].id if number else "") or (stream and stream.disturbed):
             return False
-        if not number and (observed.now < _FLOOR or (live is not None and observed.began < live)):
-            return False
-    return True
+    return bool(first) or observed.now >= _FLOOR
 
 
 class PositionLedger(_LedgerCheck):

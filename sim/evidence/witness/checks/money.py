@@ -168,8 +168,8 @@ class SettledOnce(WitnessCheck):
         self._page = _Page(-1, "", complete=False)
 
     def settlement(self, fact: ReportedSettlement, observed: ClientObservation) -> None:
-        first = self.first_content((fact.dialect, fact.symbol), fact.price, observed.n)
-        if first is not None and first[0] != fact.price:
+        first = self.other_content((fact.dialect, fact.symbol), fact.price, observed.n)
+        if first is not None:
             text = f"{fact.symbol} was settled at {first[0]} and again at {fact.price}"
             change = text, observed.now, [first[1], observed.n]
             self._changed.setdefault((fact.symbol, fact.price), change)

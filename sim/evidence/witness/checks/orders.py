@@ -64,15 +64,12 @@ class OrderLife(WitnessCheck):
 
     def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
         self._compare("as", fact, (fact.symbol, _is_buy(fact), fact.created), observed)
-        filled = fact.contracts(fact.cum_qty)
-        where = f"with {fact.cum_qty} filled as"
-        figures = fact.avg_px, fact.commission
-        self._compare(where, fact, figures, observed, fact.dialect, fact.cum_qty)
-        if filled is not None:
-            self._compare(where, fact, (_in_cents(fact, fact.commission),), observed, filled)
+        filled = f"with {fact.cum_qty} filled as"
+        key, figures = (fact.dialect, fact.cum_qty), (fact.avg_px, fact.commission)
+        self._compare(filled, fact, figures, observed, *key)
         if fact.type == "ORDER_TYPE_LIMIT" and fact.state in _AS_ENTERED:
             terms = fact.price, fact.order_qty, fact.leaves_qty
-            self._compare(where, fact, terms, observed, fact.dialect, fact.state, fact.cum_qty)
+            self._compare(filled, fact, terms, observed, *key, fact.state)
         if fact.at:
             self._follow(fact, observed)
         else:
@@ -82,17 +79,16 @@ class OrderLife(WitnessCheck):
 
     def _compare(
         self,
-        where: str,
+        circumstance: str,
         fact: ReportedOrder,
         content: tuple[object, ...],
         observed: ClientObservation,
         *key: object,
     ) -> None:
         """Report two contents of an order under a key."""
-        first = self.first_content((fact.id, *key, len(content)), content, observed.n)
-        if first is not None and first[0] != content:
-            one_of = _differing(first[0], content)
-            text = f"order {fact.id} is shown {where} {one_of[0]} and as {one_of[1]}"
+        if (first := self.other_content((fact.id, *key), content, observed.n)) is not None:
+            before, now = _differing(first[0], content)
+            text = f"order {fact.id} is shown {circumstance} {before} and as {now}"
             self.contradict(text, [first[1], observed.n])
 
     def _follow(self, fact: ReportedOrder, observed: ClientObservation) -> None:
@@ -117,6 +113,7 @@ class OrderLife(WitnessCheck):
             )
 
 
+_DECIMALS = Decimal("0.0001")  # as many as the retail API shows
 # An order in these states has been filled, if anything, since it was entered or replaced.
 _AS_ENTERED = ("ORDER_STATE_NEW", "ORDER_STATE_PARTIALLY_FILLED")
 
@@ -139,39 +136,25 @@ class ExecutionContent(WitnessCheck):
             *(order.id, order.symbol, _is_buy(order), order.state),
         )
         quantities = fact.last_shares, order.order_qty, order.cum_qty, order.leaves_qty
-        money = fact.commission, order.commission
         price = fact.last_px if fact.is_fill else 0
-        exact = *words, *quantities, *money, price, order.avg_px
-        self._compare(exact, fact, observed, order.dialect)
+        exact = *words, *quantities, fact.commission, price
+        contents: list[tuple[str, tuple[object, ...]]] = [(order.dialect, exact)]
         if order.qty_scale and order.price_scale:
             figures = [order.contracts(qty) for qty in quantities if fact.is_fill or qty]
-            amounts = [_in_cents(order, amount) for amount in money]
-            self._compare((*words, *figures, *amounts, order.dollars(price)), fact, observed)
-
-    def _compare(
-        self,
-        content: tuple[object, ...],
-        fact: ReportedExecution,
-        observed: ClientObservation,
-        dialect: str = "",
-    ) -> None:
-        first = self.first_content((dialect, fact.id), content, observed.n)
-        if first is not None and first[0] != content:
-            before, now = _differing(first[0], content)
-            text = (
-                f"execution {fact.id} of order {fact.order.id} is reported with {before} or {now}"
-            )
-            self.contradict(text, [first[1], observed.n])
+            unit = order.price_scale * order.qty_scale
+            amounts = [Decimal(it) / unit for it in (fact.commission, order.commission)]
+            amounts = [amount.quantize(_DECIMALS, ROUND_HALF_EVEN) for amount in amounts]
+            contents.append(("", (*words, *figures, *amounts, order.dollars(price))))
+        for unit_of_content, content in contents:
+            key = unit_of_content, fact.id
+            if (first := self.other_content(key, content, observed.n)) is not None:
+                before, now = _differing(first[0], content)
+                text = f"execution {fact.id} of order {order.id} is reported with"
+                self.contradict(f"{text} {before} or {now}", [first[1], observed.n])
 
 
 def _is_buy(order: ReportedOrder) -> bool:
     return order.side.endswith("BUY")
-
-
-def _in_cents(order: ReportedOrder, amount: Number) -> Decimal:
-    """An amount in dollars, with as many decimals as the retail API shows."""
-    dollars = Decimal(amount) / (order.price_scale * order.qty_scale)
-    return dollars.quantize(Decimal("0.0001"), ROUND_HALF_EVEN)
 
 
 def _differing(first: tuple[object, ...], other: tuple[object, ...]) -> tuple[object, object]:

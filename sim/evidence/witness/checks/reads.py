@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.api.pipeline.access_tokens import fingerprint_of
 from sim.evidence.witness.check import WitnessCheck, short
 from sim.evidence.witness.facts import (
     ReportedBook,
@@ -14,7 +13,6 @@ from sim.evidence.witness.facts import (
     ReportedPosition,
 )
 from sim.evidence.witness.observation import ClientObservation
-from sim.kernel.instants import NS_PER_S, Instant, parse_instant
 
 
 class ReadsGoOn(WitnessCheck):
@@ -93,8 +91,8 @@ class KeysMeanOne(WitnessCheck):
         if not answer:
             return
         rpc, request = observed.operation.rpc, repr(sorted(observed.request.items(), key=str))
-        first = self.first_content((observed.client, rpc, request), answer, observed.n)
-        if first is not None and first[0] != answer:
+        first = self.other_content((observed.client, rpc, request), answer, observed.n)
+        if first is not None:
             text = f"{rpc} with key {short(key)} gave {first[0]} and then {answer}"
             self.contradict(text, [first[1], observed.n])
 
@@ -121,8 +119,8 @@ class RefusedChangesNothing(WitnessCheck):
 
     def observation(self, observed: ClientObservation) -> None:
         """Note a call that was refused."""
-        if observed.trace and 400 <= observed.status < 499:
-            self._refused.setdefault(observed.trace, (observed.operation.rpc, observed.n))
+        if observed.refused:
+            self._refused.setdefault(observed.refused, (observed.operation.rpc, observed.n))
 
     def finish(self) -> None:
         super().finish()
@@ -132,38 +130,6 @@ class RefusedChangesNothing(WitnessCheck):
                 execution, later = self._executed[trace]
                 text = f"{rpc} was refused, but it caused execution {execution}"
                 self.contradict(text, [line, later])
-
-
-class TokensAccepted(WitnessCheck):
-    """An access token is accepted until it expires.
-
-    A call that bore the token and was answered within its life was authenticated.
-    """
-
-    name = "tokens accepted"
-    depends_on = "§5.1: expires_in of the token's answer"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._issued: dict[str, tuple[Instant, int]] = {}  # until when, and its line
-
-    def observation(self, observed: ClientObservation) -> None:
-        """Note a token that is issued, and look at a call that bore one."""
-        if not observed.now or observed.kind != "answer":
-            return
-        now = parse_instant(f"{observed.now}Z")
-        body = observed.body if observed.ok and isinstance(observed.body, dict) else {}
-        if "access_token" in body and "expires_in" in body:
-            until = now + int(body["expires_in"]) * NS_PER_S
-            token = body["access_token"]
-            for name in (token, fingerprint_of(token)):
-                self._issued[name] = until, observed.n
-        until, line = self._issued.get(observed.token, (0, 0))
-        if now < until and observed.status:
-            self.applied += 1
-            if observed.status == 401:
-                text = f"{observed.operation.rpc} did not accept a token that had not expired"
-                self.contradict(text, [line, observed.n])
 
 
 _IDS = ("workflowId", "orderId", "id")

@@ -17,6 +17,7 @@ A stream that resumes from a token was known when the token came.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
 from decimal import Decimal
@@ -57,6 +58,7 @@ _ROWS = {
 }
 # Answers that show orders of others beside those of the caller.
 _SHARED = "ListActivities"
+_KEYED = re.compile("""'idempotencyKey': ['"][^'"]""")
 # Streams that merge the changes of one input.
 _MERGED = "CreatePositionSubscription"
 
@@ -163,9 +165,9 @@ class NothingMissed(WitnessCheck):
     # ---- rows that are stated
 
     def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
-        """An order is as one of its executions left it."""
+        """An order is as one of its executions left it, if it does not wait for the engine."""
         owner, filled = self._owner(fact, observed), fact.contracts(fact.cum_qty)
-        if owner and filled is not None:
+        if owner and filled is not None and "_PENDING_" not in fact.state:
             key = fact.id, fact.at, fact.state, filled, fact.contracts(fact.leaves_qty)
             text = f"order {fact.id} as {fact.state.removeprefix('ORDER_STATE_')}"
             begin = "execution", owner, fact.symbol, fact.at
@@ -280,7 +282,7 @@ class NothingMissed(WitnessCheck):
         if observed.stream is None:
             enters = observed.operation.rpc.startswith(("InsertOrder", "CreateOrder"))
             # With a key, an earlier call may have entered the order.
-            if enters and observed.ok and "idempotencyKey" not in str(observed.request):
+            if enters and observed.ok and not _KEYED.search(str(observed.request)):
                 for order in _entered(body):
                     self._entered.setdefault(order, observed.began)
             return
