@@ -64,7 +64,9 @@ class ReportedOrder(Fact, frozen=True, gc=False):
 
 
 class ReportedExecution(Fact, frozen=True, gc=False):
-    """Something that happened to an order. `leg_prices`: whether it is of a combo."""
+    """Something that happened to an order. `leg_prices`: whether it is of a combo. `commission` is
+    None where a message has none, as those before the field was introduced.
+    """
 
     id: str
     type: str
@@ -74,7 +76,7 @@ class ReportedExecution(Fact, frozen=True, gc=False):
     trade_id: str
     aggressor: bool
     leg_prices: bool
-    commission: Number
+    commission: Number | None
     unsolicited: str
     trace_id: str
     at: str

@@ -101,7 +101,7 @@ class ObservedStream(Struct, eq=False):
                 for request in requests:
                     request.ended = at
         elif name and body.get("error") and self.subscriptions.get(name):
-            self.subscriptions[name].pop()
+            self.subscriptions[name].pop().live = None  # it was refused
         elif name and body.get("unsubscribed"):
             subscription.ended = at
             self.subscriptions.pop(name, None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from msgspec.structs import FieldInfo, fields, replace
 
@@ -143,6 +143,8 @@ def _read(kind: Any, field: Field) -> Callable[[Any], Any]:
             return lambda value: _execution(message, value)
         if message in _FACTS and kind is _FACTS[message]:
             return _reader(message)
+    if type(None) in get_args(kind):
+        return lambda value: None if value is None else number(value)
     return number if kind is not str else lambda value: value or ""
 
 

@@ -271,7 +271,7 @@ class BalanceLedger(_LedgerCheck):
         order, paid = fill.order, Decimal(fill.last_shares) * fill.last_px
         unit = Decimal(order.price_scale) * order.qty_scale
         principal = (-paid if order.side.endswith("BUY") else paid) / unit
-        commission = -Decimal(fill.commission) / unit
+        commission = -Decimal(fill.commission or 0) / unit
         key = order.dialect, order.account, "USD"
         return key, (principal + commission,), (principal,), (commission,)
 

@@ -138,16 +138,17 @@ class ExecutionContent(WitnessCheck):
         quantities = fact.last_shares, order.order_qty, order.cum_qty, order.leaves_qty
         price = fact.last_px if fact.is_fill else 0
         exact = *words, *quantities, fact.commission, price
-        contents: list[tuple[str, tuple[object, ...]]] = [(order.dialect, exact)]
+        contents: list[tuple[object, tuple[object, ...]]]
+        contents = [((order.dialect, fact.commission is None), exact)]
         if order.qty_scale and order.price_scale:
             figures = [order.contracts(qty) for qty in quantities if fact.is_fill or qty]
             unit = order.price_scale * order.qty_scale
-            amounts = [Decimal(it) / unit for it in (fact.commission, order.commission)]
+            amounts = [Decimal(it) / unit for it in (fact.commission or 0, order.commission)]
             amounts = [amount.quantize(_DECIMALS, ROUND_HALF_EVEN) for amount in amounts]
             contents.append(("", (*words, *figures, *amounts, order.dollars(price))))
-        for unit_of_content, content in contents:
-            key = unit_of_content, fact.id
-            if (first := self.other_content(key, content, observed.n)) is not None:
+        for surface, content in contents:
+            first = self.other_content((surface, fact.id), content, observed.n)
+            if first is not None:
                 before, now = _differing(first[0], content)
                 text = f"execution {fact.id} of order {order.id} is reported with"
                 self.contradict(f"{text} {before} or {now}", [first[1], observed.n])

@@ -8,7 +8,7 @@ nothing, because a frame may be late. One of these proves that a row lies after 
 | Proof | After | Before |
 |---|---|---|
 | instant | later than the first row on the stream | earlier than the last row |
-| progress | more is filled, or traded, than in a row about the same on the stream | less is |
+| state | a later one of a trade that the stream reported | |
 | cause | its order was entered when the stream was known | a row's order was entered later |
 | run | it came with a later input than the stream | the stream was open when it was seen |
 
@@ -29,7 +29,6 @@ from sim.evidence.witness.check import WitnessCheck
 from sim.evidence.witness.checks.trades import TRADE_STATES
 from sim.evidence.witness.facts import (
     HoldingChange,
-    Number,
     ReportedExecution,
     ReportedOrder,
     ReportedPosition,
@@ -59,6 +58,7 @@ _ROWS = {
 # Answers that show orders of others beside those of the caller.
 _SHARED = "ListActivities"
 _KEYED = re.compile("""'idempotencyKey': ['"][^'"]""")
+_NEW = "TRADE_STATE_NEW"
 # Streams that merge the changes of one input.
 _MERGED = "CreatePositionSubscription"
 
@@ -66,10 +66,9 @@ _MERGED = "CreatePositionSubscription"
 class _Row(NamedTuple):
     """Something that a kind of stream reports.
 
-    `owner` is an account, or the market of a public trade. `subject` is what makes `progress`: an
-    order that fills, a trade that clears, a position that trades. `order` is the order that caused
-    it. `at` and `progress` may be unknown: "" and None. Rows of one key that a `source` shows
-    under different names are several.
+    `owner` is an account, or the market of a public trade. `subject` is the order, the trade or the
+    position that the row is about, `order` the order that caused it. `at` may be unknown. Rows of
+    one key that a `source` shows under different names are several.
     """
 
     kind: str
@@ -79,7 +78,6 @@ class _Row(NamedTuple):
     key: Hashable
     text: str
     subject: Hashable
-    progress: Number | None = None
     order: str = ""
     source: Hashable = ""
     name: Hashable = ""
@@ -112,7 +110,7 @@ class _Reported(Struct, eq=False):
     keys: Counter[Hashable] = field(default_factory=Counter)
     owners: set[str] = field(default_factory=set)
     orders: set[str] = field(default_factory=set)
-    progress: dict[Hashable, tuple[Number, Number]] = field(default_factory=dict)
+    subjects: set[Hashable] = field(default_factory=set)
 
     @property
     def request(self) -> dict[str, Any]:
@@ -121,13 +119,10 @@ class _Reported(Struct, eq=False):
 
     def add(self, row: _Row, n: int, *, is_point: bool) -> None:
         """Add a row. That of a snapshot is no point in time."""
-        least, most = self.progress.get(row.subject, (None, None))
         # a stream of positions may begin with a snapshot, of one row each
         is_replay = bool(self.request.get("resumeToken") or self.request.get("resumeTime"))
-        is_point &= is_replay or least is not None or row.kind != "position"
-        if row.progress is not None:
-            some = [row.progress] if least is None or most is None else [row.progress, least, most]
-            self.progress[row.subject] = min(some), max(some)
+        is_point &= is_replay or row.subject in self.subjects or row.kind != "position"
+        self.subjects.add(row.subject)
         self.owners.add(row.owner)
         self.keys[row.key] += 1
         self.line = n
@@ -170,23 +165,22 @@ class NothingMissed(WitnessCheck):
         if owner and filled is not None and "_PENDING_" not in fact.state:
             key = fact.id, fact.at, fact.state, filled, fact.contracts(fact.leaves_qty)
             text = f"order {fact.id} as {fact.state.removeprefix('ORDER_STATE_')}"
-            begin = "execution", owner, fact.symbol, fact.at
-            self._note(_Row(*begin, key, text, fact.id, filled, fact.id), observed, is_point=False)
+            row = _Row("execution", owner, fact.symbol, fact.at, key, text, fact.id, fact.id)
+            self._note(row, observed, is_point=False)
 
     def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         order, owner = fact.order, self._owner(fact.order, observed)
         if owner:
             text = f"execution {fact.id} of order {order.id}"
-            row = _Row("execution", owner, order.symbol, fact.at, fact.id, text, order.id)
-            filled = order.contracts(order.cum_qty)
-            self._note(row._replace(progress=filled, order=order.id), observed)
+            about = fact.id, text, order.id, order.id
+            self._note(_Row("execution", owner, order.symbol, fact.at, *about), observed)
             self.order(order, observed)
         if not fact.is_fill or not fact.trade_id or fact.leg_prices:
             return
         caused = []
         if owner:
             caused += [
-                _trade_row(fact, "TRADE_STATE_NEW", owner),
+                _trade_row(fact, _NEW, owner),
                 _position_row(owner, order.symbol, fact.at)._replace(name=fact.id),
             ]
         price, qty = order.dollars(fact.last_px), order.contracts(fact.last_shares)
@@ -205,12 +199,12 @@ class NothingMissed(WitnessCheck):
     def position(self, fact: ReportedPosition, observed: ClientObservation) -> None:
         if fact.at and fact.account:
             row = _position_row(fact.account, fact.symbol, fact.at)
-            self._note(row._replace(progress=fact.qty_bought + fact.qty_sold), observed)
+            self._note(row, observed)
+            # A stream may merge the steps of one input, which another one shows.
+            is_known = observed.stream is None
             figures = fact.net_position, fact.qty_bought, fact.qty_sold
             text = f"{row.text}, {fact.net_position},"
             row = row._replace(key=(row.key, figures), text=text)
-            # A stream may merge the steps of one input, which another one shows.
-            is_known = observed.stream is None
             self._note(row, observed, is_known=is_known)
 
     def holding(self, fact: HoldingChange, observed: ClientObservation) -> None:
@@ -336,7 +330,6 @@ class NothingMissed(WitnessCheck):
 
     def _is_after(self, entry: _KnownRow, reported: _Reported) -> bool:
         row, came_on = entry.row, entry.reported
-        least = reported.progress.get(row.subject)
         entered = self._entered.get(row.order)
         return (
             (bool(row.at and reported.first) and row.at > reported.first)
@@ -346,18 +339,16 @@ class NothingMissed(WitnessCheck):
                 and entry.observed_at > reported.live
             )
             or (entered is not None and entered > reported.live)
-            or (least is not None and row.progress is not None and row.progress > least[0])
+            or (not row.at and (row.subject, _NEW) in reported.keys)
         )
 
 
 def _is_before(entry: _KnownRow, reported: _Reported, latest: Seen) -> bool:
-    row, most = entry.row, reported.progress.get(entry.row.subject)
-    ended = reported.subscription.ended
+    row, ended = entry.row, reported.subscription.ended
     return (
         (bool(row.at) and row.at < reported.last)
         or (reported.stream.prompt and (ended is None or entry.observed_at < ended))
         or (latest is not None and entry.observed_at < latest)
-        or (most is not None and row.progress is not None and row.progress < most[1])
     )
 
 
@@ -367,11 +358,10 @@ def _is_kept(at: str, now: str) -> bool:
 
 
 def _trade_row(fill: ReportedExecution, state: str, owner: str) -> _Row:
-    rank, text = TRADE_STATES[state], state.removeprefix("TRADE_STATE_")
-    at = "" if rank else fill.at  # that of a later state is not stated
-    key, text = (fill.trade_id, state), f"trade {fill.trade_id} as {text}"
-    row = _Row("trade", owner, fill.order.symbol, at, key, text, fill.trade_id)
-    return row._replace(progress=rank, order=fill.order.id)
+    at = fill.at if state == _NEW else ""  # that of a later state is not stated
+    text = f"trade {fill.trade_id} as {state.removeprefix('TRADE_STATE_')}"
+    about = (fill.trade_id, state), text, fill.trade_id, fill.order.id
+    return _Row("trade", owner, fill.order.symbol, at, *about)
 
 
 def _position_row(owner: str, symbol: str, at: str) -> _Row:
