@@ -44,6 +44,7 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
         "docs/reference/faults.md",
         catalogues.catalogue("faults", "act", "matches", "does"),
     ),
+    "patches": ("docs/reference/faults.md", catalogues.catalogue("patches", "patch", "does")),
     "fault-keys": ("docs/reference/faults.md", scenario_keys.keys(*scenario_keys.FAULT)),
     "presets": (
         "docs/reference/faults.md",

@@ -17,6 +17,7 @@ from sim.run.client.client import Connection, Http, Response, connect
 WORLD = """\
 name: tour
 extends: quickstart
+assumptions: {reports.bulk_export: served}
 world:
   instruments:
   - {symbol: rain, tick_size: "0.01", state: OPEN}

@@ -39,7 +39,6 @@ from sim.core.model.orders import Order
 from sim.core.model.quantities import DOLLAR
 from sim.core.trading.trading import Trading
 from sim.kernel.instants import parse_instant
-from tests.naive_matcher import NaiveMatcher, Resting
 
 ACCOUNTS = 20
 
@@ -148,17 +147,6 @@ def run_sorted(ops: list[Op]) -> int:
     return len(fills)
 
 
-def run_naive(ops: list[Op]) -> int:
-    """The oracle."""
-    matchers = {symbol: NaiveMatcher() for symbol in {op.symbol for op in ops}}
-    for number, (buying, price, qty, target, symbol) in enumerate(ops):
-        if qty:
-            matchers[symbol].place(Resting(number, buying, price, qty, 0))
-        else:
-            matchers[symbol].cancel(target)
-    return sum(report.aggressor for matcher in matchers.values() for report in matcher.reports)
-
-
 def run_trading(ops: list[Op]) -> int:
     """The whole command. Accounts take turns, and every hundred operations the input ends, as a
     server's would.
@@ -252,7 +240,6 @@ GOALS = {
     "1 symbol": {"book": Goal(4), "command": Goal(1.5)},
     "100 symbols": {"book": Goal(2.5), "command": Goal(1)},
 }
-NAIVE_OPERATIONS = 1_000
 CONTENDERS: dict[str, tuple[str, Callable[[list[Op]], int]]] = {
     "book": ("book and fills", run_ladder),
     "whole": ("the same with whole orders", run_whole_orders),
@@ -301,17 +288,6 @@ def figures(rounds: int) -> list[Figure]:
             results.append(
                 _beside(f"{label} flow: book and fills", ops, rounds, "pyorderbook", peer)
             )
-        # The obviously correct matcher sorts everything again for every order: quadratic, so only
-        # the beginning of a flow.
-        results.append(
-            _beside(
-                f"{label} flow, its beginning: book and fills",
-                ops[:NAIVE_OPERATIONS],
-                rounds,
-                "naive matcher",
-                run_naive,
-            )
-        )
     return results
 
 

@@ -168,7 +168,7 @@ def _mentioned(value: Any) -> Iterator[str]:
 
 # Definitions with a name; all others are known by their path in a file
 NAMES = {"Step": "step", "Loop": "loop", "FaultSpec": "fault"}
-FAULT = ("FaultSpec", "FaultMatch", "FaultAct")
+FAULT = ("FaultSpec", "FaultMatch", "FaultAct", "PatchOperation")
 EXPECT = _reached("Expect")
 STEPS = _reached("Step", "Loop", but=(*EXPECT, *FAULT))
 FILE = _reached(*_mentioned(whole_schema()["properties"]), but=(*STEPS, *EXPECT, *FAULT))

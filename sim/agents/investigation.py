@@ -96,7 +96,7 @@ def _causes(small: Path, only: str) -> str:
 
 def _sim(*arguments: str, within: float) -> subprocess.CompletedProcess[str] | None:
     """Run a command; None if it took too long."""
-    command = [sys.executable, "-m", "sim", *arguments]
+    command = [sys.executable, "-P", "-m", "sim", *arguments]
     try:
         return subprocess.run(
             command,

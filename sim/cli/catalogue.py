@@ -6,6 +6,7 @@ kinds:
   operations    every call of every plane, with path, scope and dates
   quirks        documented oddities, with their probabilities
   faults        what a fault can do, and where
+  patches       ready patches, which alter an answer, a frame or a delivery
   presets       sets of quirks and faults
   assumptions   our choices where the specification is silent, with alternatives
   observations  what recordings of the service show
@@ -30,8 +31,8 @@ from sim.cli.json_output import add_json, give_json, text_output
 from sim.read.layout import put
 
 KINDS = (
-    *("operations", "quirks", "faults", "presets", "assumptions", "observations"),
-    *("bounds", "dates", "ledger"),
+    *("operations", "quirks", "faults", "patches", "presets", "assumptions"),
+    *("observations", "bounds", "dates", "ledger"),
 )
 
 

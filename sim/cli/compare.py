@@ -106,7 +106,7 @@ def _compared(args: argparse.Namespace) -> RecordingComparison:
 def _scenario(args: argparse.Namespace) -> Scenario:
     from msgspec.structs import replace
 
-    from sim.run.loader.load import load_scenario
+    from sim.run.loader.load import load_single
 
-    scenario = load_scenario(args.scenario)
+    scenario = load_single(args.scenario)
     return replace(scenario, reading=args.reading) if args.reading else scenario

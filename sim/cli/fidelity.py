@@ -73,9 +73,9 @@ def _scorecard(args: argparse.Namespace) -> Scorecard:
     from sim.evidence.recording.reading import uncollected
     from sim.evidence.scorecard.evidence import read_evidence
     from sim.evidence.scorecard.scorecard import scorecard
-    from sim.run.loader.load import load_scenario
+    from sim.run.loader.load import load_single
 
-    scenario = load_scenario(args.scenario) if args.scenario else None
+    scenario = load_single(args.scenario) if args.scenario else None
     with uncollected():
         evidence = read_evidence(args.recordings, scenario, args.seed, args.inferred)
     return scorecard(evidence)

@@ -40,12 +40,12 @@ def add_arguments(parser: Options) -> None:
 def run(args: argparse.Namespace) -> int:
     from sim.evidence.infer.infer import infer
     from sim.evidence.recording.reading import read_recording
-    from sim.run.loader.load import load_scenario
+    from sim.run.loader.load import load_single
 
     out = text_output(args)
     check_writable((args.write,))
     recording = read_recording(args.recording)
-    inference = infer(args.recording, recording, load_scenario(args.scenario), args.seed)
+    inference = infer(args.recording, recording, load_single(args.scenario), args.seed)
     give_json(args, inference.document())
     inference.write(out)
     if args.write is not None:

@@ -60,7 +60,7 @@ def _facts_on_default_ports() -> dict[str, Any]:
 def default_facts(scenario: str = "quickstart", seed: int | None = None) -> dict[str, Any]:
     """The content of the ready file of `sim serve SCENARIO` on its default ports."""
     from sim.contract.openapi import default_server
-    from sim.run.loader.load import load_scenario
+    from sim.run.loader.load import load_single
     from sim.run.simulation import Simulation
     from sim.server.listeners import Addresses
     from sim.server.ready_file import ready_facts
@@ -71,7 +71,7 @@ def default_facts(scenario: str = "quickstart", seed: int | None = None) -> dict
         exchange=default_server("exchange"),
         auth=default_server("auth"),
     )
-    return ready_facts(Simulation(load_scenario(scenario), seed=seed), addresses, None)
+    return ready_facts(Simulation(load_single(scenario), seed=seed), addresses, None)
 
 
 def now_ns(args: argparse.Namespace, facts: dict[str, Any]) -> int:

@@ -42,6 +42,7 @@ SCOPES = frozenset(
         "read:orders",
         "read:positions",
         "read:reports",
+        "write:accounts",
         "write:cash-movements",
         "write:funding",
         "write:kyc",

@@ -92,7 +92,7 @@ def openapi_document(
     services: dict[RpcService, None] = {}
     schemes: dict[str, Schema] = {}
     counts: dict[str, int] = {}
-    routes = (route for route in contract.routes(plane) if route.operation.exists_at(now))
+    routes = (route for route in contract.routes(plane) if route.operation.exists_at(now, switches))
     for template, variables, route in _distinct(routes):
         operation = route.operation
         services.setdefault(operation.service)

@@ -91,7 +91,7 @@ class Components:
             name = prefixed or field.json_name
             property_schema = self._field(cls, field, answer=answer)
             properties[name] = described(property_schema, f"{cls.__full_name__}.{field.name}")
-            if always_written(cls, field) if answer else field.required:
+            if always_written(cls, field, self._switches) if answer else field.required:
                 required.append(name)
         schema: Schema = {"type": "object", "properties": properties}
         if required:
@@ -106,7 +106,7 @@ class Components:
             return {"type": "object", "additionalProperties": element}
         if field.repeated:
             return {"type": "array", "items": element}
-        null = answer and field.nullable and always_written(cls, field)
+        null = answer and field.nullable and always_written(cls, field, self._switches)
         return nullable(element) if null else element
 
     def _element(self, field: Field, *, answer: bool) -> Schema:
@@ -121,6 +121,8 @@ class Components:
             return {"type": "string", "enum": names}
         if field.kind == "enum":
             return self._enum(field.type_name)
+        if field.halves:
+            return {"type": "string", "pattern": r"^-?[0-9]{1,18}(\.5)?$"}
         if field.kind in LONG_INTEGERS and not (answer and field.as_number):
             pattern = _LONG_PATTERN[field.kind == "int64"]
             return {"type": "string", "format": field.kind, "pattern": pattern}

@@ -64,6 +64,7 @@ class Operation(msgspec.Struct, frozen=True, eq=False, dict=True):
     until: Instant | None = None
     content: Literal["json", "csv", "json_stream", "web_socket", "form"] = "json"
     beyond: bool = False
+    served_by: str = ""
     cache: str = ""
     summary: str = ""
     description: str = ""
@@ -114,11 +115,13 @@ class Operation(msgspec.Struct, frozen=True, eq=False, dict=True):
         return "bearer" if plane is None else _PLANE_CREDENTIAL[plane]
 
     @cached_property
-    def dated(self) -> bool:
-        """Whether there are dates on which it is not served."""
-        return self.since is not None or self.until is not None
+    def always(self) -> bool:
+        """Whether it is served on every date, whatever is assumed."""
+        return self.since is None and self.until is None and not self.served_by
 
-    def exists_at(self, now: Instant) -> bool:
-        """Whether it is served at this instant."""
+    def exists_at(self, now: Instant, switches: frozenset[str] = frozenset()) -> bool:
+        """Whether it is served at this instant, with some switches on."""
+        if self.served_by and self.served_by not in switches:
+            return False
         begun = self.since is None or self.since <= now
         return begun and (self.until is None or now < self.until)

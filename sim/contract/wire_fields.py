@@ -138,9 +138,14 @@ def _peeled(hint: Any) -> tuple[Any, tuple[Any, ...]]:
     return (hint.__origin__, hint.__metadata__) if get_origin(hint) is Annotated else (hint, ())
 
 
-def always_written(cls: type[Message], field: Field) -> bool:
-    """Whether a surface that writes unset fields has this one in every answer."""
-    return not (field.presence or field.omit_empty or cls.__omit_unset__)
+def always_written(
+    cls: type[Message], field: Field, switches: frozenset[str] = frozenset()
+) -> bool:
+    """Whether a surface that writes unset fields has this one in every answer, under switches."""
+    if field.written_by in switches:
+        return True
+    omitted = field.omit_empty or field.omit_by in switches
+    return not (field.presence or omitted or cls.__omit_unset__)
 
 
 def lower_camel(name: str) -> str:

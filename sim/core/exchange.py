@@ -43,6 +43,7 @@ from sim.core.recurring.markets import RecurringMarkets
 from sim.core.rfq.combos import Combos, CombosState
 from sim.core.rfq.rfqs import Rfqs, RfqsState
 from sim.core.service.faults import Faults, FaultsState
+from sim.core.service.listeners import Listeners, ListenersState
 from sim.core.service.maintenance import Maintenance, MaintenanceState
 from sim.core.service.maintenance_calendar import AnnouncedWindow, MaintenanceCalendar
 from sim.core.service.rate_limits import RateLimits, RateLimitsState
@@ -84,6 +85,7 @@ class State(Struct):
     maintenance_calendar: list[AnnouncedWindow]
     maintenance: MaintenanceState
     faults: FaultsState
+    listeners: ListenersState
     assets: list[Asset]
     games: dict[str, Game]
     incentives: IncentivesState
@@ -134,6 +136,7 @@ class Exchange:
         self._compose_people(ctx, environment, webhook_hosts, receivers)
         self._compose_money(ctx)
         self.answer_caches: dict[object, dict[Any, Any]] = {}
+        self.began = now
         self.published = 0
         self._flushed = 0
         self._components = self._table()
@@ -157,6 +160,7 @@ class Exchange:
         """
         self.instruments = Instruments()
         self.faults = Faults(ctx)
+        self.listeners = Listeners(ctx, self.faults)
         self.assets = Assets(ctx)
         self.games = Games(ctx)
         self.maintenance_calendar = MaintenanceCalendar(ctx)
@@ -204,7 +208,11 @@ class Exchange:
         self.isv_users = IsvUsers(ctx)
         self.referrals = Referrals()
         self.webhooks = WebhookService(
-            ctx, hosts=webhook_hosts, scripted=receivers, tamper=self.faults.of_webhook
+            ctx,
+            hosts=webhook_hosts,
+            scripted=receivers,
+            tamper=self.faults.of_webhook,
+            alter=self.faults.alter_delivery,
         )
         self.rate_limits = RateLimits(ctx)
 
@@ -291,6 +299,7 @@ class Exchange:
                 self.order_sessions.timers,
                 self.rfqs.timers,
                 self.awaited.timers,
+                self.listeners.timers,
             )
         )
         # owned by trading, but with a consequence outside it

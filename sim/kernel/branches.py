@@ -3,7 +3,7 @@
 The tree lasts as long as the run. A rewind or a restore begins a branch at the moment it
 returns to; a reset begins an independent one, at the start. A branch stores the positions of its
 own lines only, and shares those of the branches it came from, up to where it left them. A
-number therefore identifies one line on each branch. Each line takes five integers (40 bytes);
+number therefore identifies one line on each branch. Each line takes six integers (48 bytes);
 its content is not stored.
 """
 
@@ -19,9 +19,9 @@ from typing import NamedTuple, TypeAlias
 class LinePosition(NamedTuple):
     """Where the line of an input is in the file, and what the input left behind.
 
-    `after` is the instant after the input, `timers` the number of timers scheduled by then, and
-    `cause` the nearest earlier input without which this one would not exist (0: none, it came from
-    outside or from the start).
+    `after` is the instant after the input, `timers` and `trades` how many timers were scheduled and
+    trades made by then, and `cause` the nearest earlier input without which this one would not
+    exist (0: none, it came from outside or from the start).
     """
 
     offset: int
@@ -29,10 +29,11 @@ class LinePosition(NamedTuple):
     after: int
     timers: int
     cause: int
+    trades: int = 0
 
 
 Tree: TypeAlias = "dict[str, Branch]"
-_AFTER, _TIMERS = LinePosition._fields.index("after"), LinePosition._fields.index("timers")
+_AFTER, _TIMERS, _TRADES = map(LinePosition._fields.index, ("after", "timers", "trades"))
 
 
 def grow(tree: Tree, seed: int, begun: str, parent: Branch | None = None, at: int = 0) -> Branch:
@@ -65,14 +66,17 @@ class Branch:
         # One array per field of `LinePosition`, so that a search calls no function at each step.
         self._columns = tuple(array("q") for _ in LinePosition._fields)
 
-    def add(self, offset: int, size: int, after: int, timers: int, cause: int) -> None:
+    def add(
+        self, offset: int, size: int, after: int, timers: int, cause: int, trades: int = 0
+    ) -> None:
         """Add the next line, given as the fields of its `LinePosition`."""
-        offsets, sizes, instants_after, numbers, causes = self._columns
+        offsets, sizes, instants_after, numbers, causes, counts = self._columns
         offsets.append(offset)
         sizes.append(size)
         instants_after.append(after)
         numbers.append(timers)
         causes.append(cause)
+        counts.append(trades)
 
     def learn(self, seq: int, learnt: LinePosition) -> None:
         """Record what a replay has found out about a line of this branch: everything
@@ -141,6 +145,11 @@ class Branch:
         """
         seq = self._first(timer, _TIMERS, until)
         return seq + 1 if seq < until and timer >= self.timers else 0
+
+    def traded_by(self, trade: int, until: int) -> int:
+        """Return the input, up to `until`, that made a trade, counted from 0; 0: none of them."""
+        seq = self._first(trade, _TRADES, until)
+        return seq + 1 if seq < until else 0
 
     def _first(self, limit: int, column: int, until: int) -> int:
         """Return how many of the inputs up to `until` have at most `limit` in

@@ -209,11 +209,12 @@ class Journal:
         after: int,
         timers: int = 0,
         cause: int = 0,
+        trades: int = 0,
     ) -> None:
         """Add the next record.
 
         `at` and `after` are the instants before and after the input; `redacted` and `out` are input
-        and outcome as JSON; for `timers` and `cause` see `LinePosition`. Raises JournalLost, after
+        and outcome as JSON; for the others see `LinePosition`. Raises JournalLost, after
         which nothing can be appended.
         """
         self.seq += 1
@@ -228,7 +229,7 @@ class Journal:
         start = self._end
         self._write(line)
         self.last_line = line
-        self.branch.add(start, len(line) - 1, after, timers, cause)
+        self.branch.add(start, len(line) - 1, after, timers, cause, trades)
 
     def mark(self, mark: str, argument: str) -> None:
         """Add the mark of a jump."""

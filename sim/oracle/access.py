@@ -251,12 +251,17 @@ class AccessRules:
         operation = self._methods.get(method)
         if operation is None and "reflection" in method.lower():
             return Refused("S7.2-5", 403, 7)
-        if operation is None:
+        if operation is None or self._is_absent(operation["name"]):
             return Refused("S4.3-22", 404, 12)
         if not removals.exists(operation["name"], self._exchange.now):
             return Refused("S9-3", 404, 12)
         call.operation = operation
         return None
+
+    def _is_absent(self, operation: str) -> bool:
+        """Return whether a call is a bulk export of reports, and none exists (§4.3)."""
+        reports = {f"ReportAPI.Download{name}" for name in ("Orders", "Executions", "Trades")}
+        return operation in reports and self._exchange.assumed("reports.bulk_export") == "none"
 
     def _address(self, call: JudgedCall) -> Refused | None:
         """Unknown paths, and those of operations that do not exist at this date, are 404; another
@@ -269,7 +274,7 @@ class AccessRules:
         declared = [
             route
             for route in self._routes.get((call.plane, len(parts)), ())
-            if _matches(route[1], parts)
+            if _matches(route[1], parts) and not self._is_absent(route[2]["name"])
         ]
         matching = [route for route in declared if removals.exists(route[2]["name"], now)]
         if not matching:

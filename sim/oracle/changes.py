@@ -24,7 +24,7 @@ from sim.oracle.entry import (
     unfunded,
 )
 from sim.oracle.exchange import NaiveExchange
-from sim.oracle.matching import COLLECTING, opposite
+from sim.oracle.matching import COLLECTING, DERIVED, opposite
 from sim.oracle.order_requests import QTY_MAX, OrderRefusal, invalid
 from sim.oracle.state import FOK, GTT, IOC, LIMIT, OPEN, SUSPENDED, Document, Market, NaiveOrder
 
@@ -96,7 +96,7 @@ def _change_refusals(
         yield invalid("M18")
     if terms.get("stop_price") and not order.stops:
         yield invalid("M12")
-    derived = [bool(terms.get(name)) for name in _DERIVED]
+    derived = [bool(terms.get(name)) for name in DERIVED]
     if all(derived) or (any(derived) and order.type != LIMIT):
         yield invalid("M21")
     numbers = [terms.get(name) or 0 for name in ("qty", "price", "stop_price", "min_qty")]
@@ -120,24 +120,21 @@ def _change_refusals(
     changed.leaves_qty = changed.qty - order.cum_qty
     if changed.leaves_qty > order.leaves_qty or changed.price != order.price:
         yield from unfunded(exchange, market, changed)
-    if market.state == OPEN and order.type == LIMIT and not order.waiting:
+    if market.state == OPEN and not order.waiting:
         if changed.price != order.price or changed.post_only != order.post_only:
             yield from meets(market, changed)
-
-
-_DERIVED = ("best_limit", "immediately_executable_limit")
 
 
 def after(exchange: NaiveExchange, order: NaiveOrder, terms: Document) -> NaiveOrder:
     """Return an order as a change makes it (M31, M33); a derived limit is 0 without a side."""
     named: dict[str, Any] = {name: each for name, each in terms.items() if each or each is False}
     changed = replace(order, **named)
-    if terms.get("price") or any(terms.get(name) for name in _DERIVED):
-        for name in _DERIVED:
+    if terms.get("price") or any(terms.get(name) for name in DERIVED):
+        for name in DERIVED:
             setattr(changed, name, bool(terms.get(name)))
     if changed.tif != GTT and terms.get("good_till") is None:
         changed.good_till = None
-    if any(terms.get(name) for name in _DERIVED):
+    if any(terms.get(name) for name in DERIVED):
         market = exchange.market(order.symbol)
         own = market.side(order.side) if terms.get("best_limit") else opposite(market, order)
         changed.price = own[0].price if own else 0

@@ -7,9 +7,10 @@ the way: the price of a derived limit (M21) or of a sweep (M10), the quantity th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import gcd
 
 from sim.oracle.exchange import NaiveExchange
-from sim.oracle.matching import COLLECTING, conflict, opposite, reached, sweep, within
+from sim.oracle.matching import COLLECTING, bounded, conflict, opposite, reached, sweep
 from sim.oracle.money import shortage
 from sim.oracle.order_requests import OrderRefusal, OrderRequest, invalid, shape
 from sim.oracle.state import (
@@ -156,6 +157,8 @@ def _before_funds(exchange: NaiveExchange, request: OrderRequest) -> Iterator[Or
         order.price = 0  # it has no limit
     if request.cut:
         yield OrderRefusal("M5", reason=PRICE_OUT_OF_BOUNDS, others=("M4",))
+    if order.channel == RETAIL and not (order.qty or order.cash_qty):
+        yield from lot_refusals(exchange, market, order.qty)
     yield from priced(exchange, market, order)
     yield from sized(exchange, market, order)
 
@@ -294,7 +297,7 @@ def bought(market: Market, order: NaiveOrder) -> tuple[int, int]:
     What the book leaves of the cash buys at the limit, or at the last price of the book.
     """
     units, cash, last = 0, order.cash_qty * market.qty_scale, 0
-    for other in within(market, order) if order.price else opposite(market, order):
+    for other in bounded(market, order):
         if conflict(order, other):
             continue
         last = other.price
@@ -312,11 +315,31 @@ def _cost(market: Market, order: NaiveOrder, price: int) -> int:
 
 
 def unfunded(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> Iterator[OrderRefusal]:
-    """Yield that the account cannot pay for the order with its others (rules P3, P4)."""
-    lacking = shortage(exchange, market, order)
+    """Yield that the account cannot pay for the order with its others (rules P3, P4).
+
+    A retail order may be trimmed to what the account can pay for (`retail.shortfall`).
+    """
+    lacking = bool(shortage(exchange, market, order))
+    if lacking and order.channel == RETAIL and exchange.assumed("retail.shortfall") == "trim":
+        lacking = not _trims(exchange, market, order)
     if lacking:
         calls = exchange.assumed("retail.funds_refusal") == "400" and order.channel == RETAIL
         yield invalid("P4") if calls else OrderRefusal("P4")
+
+
+def _trims(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> bool:
+    """Trim an order to the largest quantity that can be paid for; False if there is none."""
+    least = int(market.terms["min_qty"])
+    step, asked = gcd(least, market.qty_scale), order.qty
+    least = max(least, order.min_qty)
+    low, high = -(-least // step), asked // step
+    while low <= high:
+        middle = (low + high) // 2
+        order.qty = order.leaves_qty = middle * step
+        low, high = (low, middle - 1) if shortage(exchange, market, order) else (middle + 1, high)
+    fits = high * step >= least
+    order.qty = order.leaves_qty = high * step if fits else asked
+    return fits
 
 
 def meets(market: Market, order: NaiveOrder) -> Iterator[OrderRefusal]:
@@ -324,5 +347,5 @@ def meets(market: Market, order: NaiveOrder) -> Iterator[OrderRefusal]:
     others = reached(market, order)
     if order.rejects_own and any(conflict(order, other) for other in others):
         yield OrderRefusal("M30" if order.channel == RETAIL else "M27")
-    if order.post_only and within(market, order):
+    if order.post_only and bounded(market, order):
         yield OrderRefusal("M20")

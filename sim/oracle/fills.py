@@ -28,13 +28,20 @@ def trade(
     """
     theta = rates(exchange, market.terms)
     for order, aggressor in ((taker, True), (maker, False)):
+        charge = exact = Fraction(0)
         if mode == "none":
-            cents = 0
+            pass
         elif aggressor or mode == "both_taker":
-            cents = taker_cents(market, order, theta, qty, price)
+            before = order.taker_fees
+            charge = taker_charge(market, order, theta, qty, price)
+            exact = order.taker_fees - before if theta.cap is None else charge
         else:
-            cents = -maker_cents(market, theta, qty, price)
-        commission = round(Fraction(cents * market.price_scale * market.qty_scale, 100))
+            exact = -fee(market, theta.maker, qty, price)
+            charge = rounded(market, exact)
+        held = exchange.position(order.account, market.symbol)
+        if held.fees is not None:
+            held.fees += exact
+        commission = int(charge * market.price_scale * market.qty_scale)
         fill(exchange, market, order, qty, price, commission, aggressor=aggressor)
         move(exchange, market, order, qty, price)
         pay(exchange, market, order, qty, price, commission)
@@ -49,29 +56,38 @@ def fee(market: Market, theta: Fraction, qty: int, price: int) -> Fraction:
     return theta * Fraction(qty, market.qty_scale) * p * (1 - p)
 
 
-def cents(dollars: Fraction) -> int:
-    """Return dollars in cents, half to even (rule P11)."""
-    return round(dollars * 100)
+def rounded(market: Market, dollars: Fraction) -> Fraction:
+    """Return dollars rounded to the cent, half to even; to a notional unit where a cent is no
+    whole number of these (rule P11).
+    """
+    units = market.price_scale * market.qty_scale
+    steps = units if units % 100 else 100
+    return Fraction(round(dollars * steps), steps)
 
 
-def taker_cents(market: Market, order: NaiveOrder, theta: FeeRates, qty: int, price: int) -> int:
+def whole_units(market: Market, dollars: Fraction) -> Fraction:
+    """Return dollars cut to whole notional units, in which reports tell a commission (P12)."""
+    units = market.price_scale * market.qty_scale
+    return Fraction(int(dollars * units), units)
+
+
+def taker_charge(
+    market: Market, order: NaiveOrder, theta: FeeRates, qty: int, price: int
+) -> Fraction:
     """Return what a fill costs a taker: no more than the rounded sum leaves (rule P12)."""
     exact = fee(market, theta.taker, qty, price)
     p = Fraction(price, market.price_scale)
     exact += theta.tail * Fraction(qty, market.qty_scale) * p * (1 - p) ** 4
-    charge = cents(exact)
+    charge = rounded(market, exact)
     order.taker_fees += exact
     if theta.cumulative:
-        charge = max(0, min(charge, cents(order.taker_fees) - order.taker_charged))
+        left = rounded(market, order.taker_fees) - order.taker_charged
+        charge = max(Fraction(0), min(charge, left))
     if theta.cap is not None:
-        charge = min(charge, max(0, cents(theta.cap) - order.taker_charged))
+        most = whole_units(market, theta.cap)
+        charge = min(charge, max(Fraction(0), most - order.taker_charged))
     order.taker_charged += charge
     return charge
-
-
-def maker_cents(market: Market, theta: FeeRates, qty: int, price: int) -> int:
-    """Return what a fill pays a maker (rules P11, P12)."""
-    return cents(fee(market, theta.maker, qty, price))
 
 
 def fill(

@@ -179,14 +179,14 @@ class Law:
         Its price triggers stop orders where the state that follows lets them trade (L22, M12).
         """
         market = self.exchange.market(event["execution"]["order"]["symbol"])
-        if market.state not in matching.COLLECTING:
-            return False
-        prices = matching.uncross(self.exchange, market)
         targets = [
             each["state"]
             for each in self._hearing.later
             if each["event"] == "StateChanged" and each["symbol"] == market.symbol
         ]
+        if market.state == OPEN or not targets:
+            return False
+        prices = matching.uncross(self.exchange, market)
         matching.settle_down(self.exchange, market, prices if targets[:1] == [OPEN] else [])
         if not prices:
             return False

@@ -105,13 +105,14 @@ class LifecycleRules:
             market = exchange.market(symbol)
             self._opened[symbol] = market.listed, -1
             since = self.maintenance.held_since(exchange.now)
-            passed = 0 < market.terms["expiration"] <= since - (since != exchange.now)
+            latest = exchange.now if since is None else since - 1
+            passed = 0 < market.terms["expiration"] <= latest
             if market.state not in OVER and passed:
                 market.terms = market.terms | {"expiration": 0}  # its opening state outlives it
             self._wake(market, exchange.now - 1)
         for order in exchange.open_orders():
             self._watch(order)
-        exchange.date_others_by(lambda market: self.owed(market, exchange.now)[0])
+        exchange.date_others_by(self._dated)
 
     def _wake(self, market: Market, after: Instant) -> None:
         """From now on the run tells whatever happens to an instrument."""
@@ -145,11 +146,21 @@ class LifecycleRules:
         open is suspended (rule W2).
         """
         since = self.maintenance.held_since(at)
-        moment = at if since == at else min(at, max(since - 1, market.listed))
+        moment = at if since is None else min(at, max(since - 1, market.listed))
         state, rule = demanded(market, moment)
         if state == OPEN and self.maintenance.suspends(at) and not self._is_spared(market, at):
             return SUSPENDED, "W2"
         return state, rule
+
+    def _dated(self, market: Market) -> int:
+        """Return the state of a market of which no event tells. Its game may be over (rule L7)."""
+        exchange = self._hearing.exchange
+        state = self.owed(market, exchange.now)[0]
+        if (state, market.state) == (OPEN, CLOSED) and market.symbol in exchange.fresh:
+            if market.terms["event"]:
+                market.closes, state = exchange.now, CLOSED
+                self._hearing.undecided("facts of a game")
+        return state
 
     def _is_spared(self, market: Market, at: Instant) -> bool:
         """Return whether a market opened after maintenance suspended all, and still may be open."""
@@ -441,7 +452,8 @@ class LifecycleRules:
     def _overdue_segment(self, market: Market, due: Instant) -> None:
         """Judge that a segment that expires all orders did so when it began (rule L3)."""
         segments = beginning_at(market.terms["schedule"], due)
-        if is_final(market) or not any(each["expire_all_orders"] for each in segments):
+        followed = demanded(market, due)[1] in ("L3", "L4", "L6")
+        if not followed or not any(each["expire_all_orders"] for each in segments):
             return
         for order in (*market.orders, *market.stops):
             if order.admitted < due and not self.maintenance.covers(due):

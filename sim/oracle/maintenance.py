@@ -60,12 +60,12 @@ class MaintenanceRules:
         self.note()
         return next((turn for turn in reversed(self._turns) if turn[0] <= at), (0, 0))
 
-    def held_since(self, at: Instant) -> Instant:
-        """Return since when what is due waits for the end of windows; `at` if it does not (W7)."""
-        since = at
+    def held_since(self, at: Instant) -> Instant | None:
+        """Return since when what is due waits for the end of windows; None if it does not (W7)."""
+        since = at + 1
         while stops := [w.stops for w in self.windows() if w.stops < since <= w.ends]:
             since = min(stops)
-        return since if self.covers(at) else at
+        return since if since <= at else None
 
     def acts(self) -> bool:
         """Return whether a window, or a lead, begins or ends now (rule W2)."""

@@ -29,6 +29,7 @@ from sim.oracle.state import (
 )
 
 COLLECTING = (PREOPEN, AUCTION)  # states that collect orders and match nothing (rule L2)
+DERIVED = ("best_limit", "immediately_executable_limit")
 REJECT_AGGRESSOR, CANCEL_RESTING, REMOVE_BOTH = 1, 2, 3
 
 
@@ -40,16 +41,21 @@ def opposite(market: Market, order: NaiveOrder) -> list[NaiveOrder]:
     return market.side(SELL if order.side == BUY else BUY)
 
 
+def bounded(market: Market, order: NaiveOrder) -> list[NaiveOrder]:
+    """Return the resting orders of the other side up to a limit, all if there is none (M9, M10)."""
+    others = opposite(market, order)
+    if not order.price:
+        return others
+    return [other for other in others if order.sign * (order.price - other.price) >= 0]
+
+
 def within(market: Market, order: NaiveOrder) -> list[NaiveOrder]:
     """Return the resting orders with which an order may trade at its limit (rules M9, M22)."""
-    others = opposite(market, order)
+    others = bounded(market, order)
     if order.strict_limit:
-        return (
-            [other for other in others if other.price == order.price]
-            if others and (others[0].price == order.price)
-            else []
-        )
-    return [other for other in others if order.sign * (order.price - other.price) >= 0]
+        exact = [other for other in others if other.price == order.price]
+        return exact if exact == others else []
+    return others
 
 
 def conflict(order: NaiveOrder, other: NaiveOrder) -> bool:
@@ -62,7 +68,7 @@ def conflict(order: NaiveOrder, other: NaiveOrder) -> bool:
 def reached(market: Market, order: NaiveOrder) -> list[NaiveOrder]:
     """Return the orders that an order reaches before nothing of it is left, its own included."""
     left, orders = order.leaves_qty, []
-    for other in within(market, order):
+    for other in bounded(market, order):
         if left <= 0:
             break
         orders.append(other)
@@ -84,15 +90,20 @@ def enter(exchange: NaiveExchange, order: NaiveOrder) -> None:
         settle_down(exchange, market, prices)
 
 
-def execute(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> list[int]:
-    """Trade an order that is in the book as far as its terms allow. Return the prices."""
+def execute(
+    exchange: NaiveExchange, market: Market, order: NaiveOrder, *, enters: bool = True
+) -> list[int]:
+    """Trade an order that is in the book as far as its terms allow. Return the prices.
+
+    A minimum quantity applies where the order enters, not where it is changed (rule M19).
+    """
     if not _prevent(exchange, market, order):
         return []
     others = within(market, order)
     available = sum(other.leaves_qty for other in others)
     everything = order.tif == FOK or order.all_or_none
     least = order.leaves_qty if everything else min(order.min_qty, order.leaves_qty)
-    if least and available < least:
+    if enters and available < least:
         end(exchange, order, ORDER_EXPIRED, "M17" if everything else "M19")
         return []
     prices = []
@@ -147,17 +158,13 @@ def cross(exchange: NaiveExchange, first: NaiveOrder, second: NaiveOrder) -> Non
 def settle_down(exchange: NaiveExchange, market: Market, prices: list[int]) -> None:
     """Trigger stop orders by the prices that were traded (rule M12), until none is left.
 
-    Those that one order triggers enter by time, before those that their own trades trigger.
+    Those that one order triggers enter by time, before those that their own trades trigger. Then
+    what the traders can no longer pay for is canceled (rule P5).
     """
-    release_unfunded(exchange)
     entering: list[NaiveOrder] = []
-    while True:
-        entering += sorted(triggered(market, prices), key=lambda stop: stop.queue)
-        if not entering:
-            return
-        order = entering.pop(0)
-        prices = trigger(exchange, market, order)
-        release_unfunded(exchange)
+    while entering := entering + sorted(triggered(market, prices), key=lambda stop: stop.queue):
+        prices = trigger(exchange, market, entering.pop(0))
+    release_unfunded(exchange)
 
 
 def triggered(market: Market, prices: Iterable[int]) -> list[NaiveOrder]:
@@ -177,6 +184,7 @@ def trigger(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> list[
     order.waiting = False
     order.type = LIMIT if order.type == STOP_LIMIT else MARKET_TO_LIMIT
     if order.type == MARKET_TO_LIMIT:
+        order.price = 0  # a limit that a change gave it means nothing
         order.price = sweep(market, order)
     exchange.requeue(order)
     market.orders.append(order)
@@ -193,7 +201,7 @@ def sweep(market: Market, order: NaiveOrder) -> int:
     A price of its own is the worst that it accepts (rules M10, M13).
     """
     left, price = order.leaves_qty, 0
-    for other in within(market, order) if order.price else opposite(market, order):
+    for other in bounded(market, order):
         if left > 0 and not conflict(order, other):
             left, price = left - other.leaves_qty, other.price
     return price
@@ -209,14 +217,14 @@ def replace(exchange: NaiveExchange, order: NaiveOrder, changed: NaiveOrder) -> 
     keeps = changed.price == order.price and leaves <= order.leaves_qty
     for name in ("price", "qty", "tif", "good_till", "stop_price", "min_qty", "post_only"):
         setattr(order, name, getattr(changed, name))
-    for name in ("all_or_none", "strict_limit", "clord_id"):
+    for name in ("all_or_none", "strict_limit", "clord_id", *DERIVED):
         setattr(order, name, getattr(changed, name))
     order.leaves_qty, order.state = leaves, REPLACED
     if keeps:
         return
     exchange.requeue(order)
     if not order.waiting and market.state == OPEN:
-        settle_down(exchange, market, execute(exchange, market, order))
+        settle_down(exchange, market, execute(exchange, market, order, enters=False))
 
 
 # ---- auctions
@@ -227,7 +235,7 @@ def auction_price(exchange: NaiveExchange, market: Market) -> int | None:
 
     Candidates are all ticks between the best offer and the best bid.
     """
-    bids, offers = market.side(BUY), market.side(SELL)
+    bids, offers = _auctioned(market, BUY), _auctioned(market, SELL)
     if not bids or not offers or bids[0].price < offers[0].price:
         return None
     tick = market.terms["tick"]
@@ -260,6 +268,7 @@ def uncross(exchange: NaiveExchange, market: Market) -> list[int]:
 
     Before that, orders are canceled until none would trade with its own.
     """
+    _requeue_strict(exchange, market)
     price = auction_price(exchange, market)
     while price is not None and (pair := _first_conflict(market, price)):
         later, earlier = pair
@@ -276,10 +285,24 @@ def uncross(exchange: NaiveExchange, market: Market) -> list[int]:
     return [price]
 
 
+def _auctioned(market: Market, side: int) -> list[NaiveOrder]:
+    """Return the orders of a side that may trade in an auction: strict limits do not (M22)."""
+    return [order for order in market.side(side) if not order.strict_limit]
+
+
+def _requeue_strict(exchange: NaiveExchange, market: Market) -> None:
+    """Let strict limits that cross lose their place in time (rule L16)."""
+    bids = [each for each in market.side(BUY) if each.strict_limit and bounded(market, each)]
+    offers = [each for each in market.side(SELL) if each.strict_limit]
+    offers = [each for each in offers if any(bid not in bids for bid in bounded(market, each))]
+    for order in (*bids, *offers):
+        exchange.requeue(order)
+
+
 def _matches(market: Market, price: int) -> Iterator[tuple[NaiveOrder, NaiveOrder, int]]:
     """Yield the pairs that trade at a price, the earlier order first, and their quantities."""
-    bids = [order for order in market.side(BUY) if order.price >= price]
-    offers = [order for order in market.side(SELL) if order.price <= price]
+    bids = [order for order in _auctioned(market, BUY) if order.price >= price]
+    offers = [order for order in _auctioned(market, SELL) if order.price <= price]
     left = {order.id: order.leaves_qty for order in (*bids, *offers)}
     while bids and offers:
         first, second = sorted((bids[0], offers[0]), key=lambda order: order.queue)

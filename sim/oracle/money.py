@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.fees import FeeRates, rates
+from sim.oracle.fills import rounded, whole_units
 from sim.oracle.state import BUY, CANCELED, CASH, SELL, STOP, Market, NaiveAccount, NaiveOrder
 
 
@@ -47,39 +48,40 @@ def side_cost(
     held = account.positions.get(market.symbol)
     net = held.net if held else 0
     total = fee = 0
-    orders = sorted(orders, key=lambda order: (-order.sign * order.price, order.queue))
+    orders = sorted(orders, key=lambda order: (-order.sign * _worst(market, order), order.queue))
     for order in orders:
         closing = min(order.leaves_qty, max(0, -order.sign * net))
         net += order.sign * closing
         opening = order.leaves_qty - closing
-        total += opening * _collateral(market, order) * unit(market)
+        price = _worst(market, order)
+        price = price if order.side == BUY else market.price_scale - price
+        total += opening * price * unit(market)
         if order is entering:
-            fee = entry_fee(exchange, market, order, opening)
+            fee = entry_fee(exchange, market, order) * opening // order.leaves_qty
     return total, fee
 
 
-def _collateral(market: Market, order: NaiveOrder) -> int:
-    """Return what a contract of an order needs, in price units (rules P2, P3).
+def _worst(market: Market, order: NaiveOrder) -> int:
+    """Return the worst price of an order; without a limit a stop may trade in all the band (P3)."""
+    if order.type != STOP:
+        return order.price
+    bound: int = market.terms["price_high" if order.side == BUY else "price_low"]
+    return bound
 
-    A stop order without a limit may trade at every price of the band.
+
+def entry_fee(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> int:
+    """Return the fee of an order at its limit: the taker's, if it may be one (rule P4).
+
+    It counts for the part that opens a position.
     """
-    price = order.price
-    if order.type == STOP:
-        price = market.terms["price_high" if order.side == BUY else "price_low"]
-    return price if order.side == BUY else market.price_scale - price
-
-
-def entry_fee(exchange: NaiveExchange, market: Market, order: NaiveOrder, qty: int) -> int:
-    """Return the fee of an order at its limit: the taker's, if it may be one (rule P4)."""
     theta = rates(exchange, market.terms)
     p = Fraction(order.price, market.price_scale)
     if order.post_only:
         theta = FeeRates(taker=max(Fraction(0), -theta.maker), maker=Fraction(0))
     exact = theta.taker * p * (1 - p) + theta.tail * p * (1 - p) ** 4
-    charge = round(exact * Fraction(qty, market.qty_scale) * 100)
-    if theta.cap is not None:
-        charge = min(charge, round(theta.cap * 100))
-    return charge * CASH // 100
+    charge = rounded(market, exact * Fraction(order.leaves_qty, market.qty_scale))
+    most = charge if theta.cap is None else whole_units(market, theta.cap)
+    return int(min(charge, most) * CASH)
 
 
 def largest_reserve(exchange: NaiveExchange, account: NaiveAccount) -> int:

@@ -225,6 +225,9 @@ def closing_request(
     if market is None:
         request.problem = OrderRefusal("M2", "unknown") if order.symbol else invalid("M2")
         return request
+    if _is_bad_tolerance(message):
+        request.problem = invalid("M13")
+        return request
     net = exchange.position(order.account, order.symbol).net
     order.side, order.qty, order.leaves_qty = SELL if net > 0 else BUY, abs(net), abs(net)
     order.price = slippage_limit(message.get("slippage_tolerance"), market, order)
@@ -274,15 +277,8 @@ def _retail_problems(
     at_once = market_type or message.get("tif") in (3, 4)
     if message["participate_dont_initiate"] and at_once:
         yield invalid("M20")
-    tolerance = message.get("slippage_tolerance")
-    if market_type and tolerance is not None:
-        reference = tolerance["current_price"]
-        if (
-            reference is None
-            or min(tolerance["ticks"], tolerance["bips"]) < 0
-            or _amount_problem(reference)
-        ):
-            yield invalid("M13")
+    if market_type and _is_bad_tolerance(message):
+        yield invalid("M13")
     if limit and (message.get("price") is None or _amount_problem(message["price"])):
         yield invalid("M9")
     elif limit and _is_refused(exchange, message["price"], market):
@@ -294,6 +290,16 @@ def _retail_problems(
     until = message.get("good_till_time")
     if (limit and message.get("tif") == 2) if until is None else until <= exchange.now:
         yield invalid("M18")
+
+
+def _is_bad_tolerance(message: Document) -> bool:
+    """Return whether a market order cannot be held to the tolerance that it names (rule M13)."""
+    tolerance = message.get("slippage_tolerance")
+    if tolerance is None:
+        return False
+    reference = tolerance["current_price"]
+    negative = min(tolerance["ticks"], tolerance["bips"]) < 0
+    return reference is None or negative or _amount_problem(reference)
 
 
 def _contradicts(message: Document) -> bool:
@@ -316,6 +322,13 @@ def change_problem(
     price, quantity = message.get("price"), message.get("quantity")
     if (price and _amount_problem(price)) or (quantity or 0) < 0:
         return invalid("M31")
+    if _decimal(quantity or 0) * market.qty_scale > QTY_MAX:
+        return invalid("T3")
+    if message.get("tif") not in (None, 0, 1, 2, 3, 4):
+        return invalid("M2")
+    until = message.get("good_till_time")
+    if until is not None and until <= exchange.now:
+        return invalid("M18")
     if price and _is_refused(exchange, price, market):
         return invalid("M4")
     if "quantity" in message and 0 in _steps(change_terms(exchange, message, market)):
@@ -371,14 +384,14 @@ def slippage_limit(tolerance: Document | None, market: Market, order: NaiveOrder
 def limit_price(exchange: NaiveExchange, message: Document, market: Market, side: int) -> int:
     """Return a limit at the tick, which is never worse for the client than what it sent (§4.2)."""
     price, tick = _dollars(message["price"]) * market.price_scale, int(market.terms["tick"])
-    up = side == SELL and exchange.assumed("retail.off_tick_price") == "favour"
+    up = side == SELL and exchange.assumed("retail.off_tick") == "in_favour"
     return ceil(price / tick) * tick if up else cut(price, tick)
 
 
 def _is_refused(exchange: NaiveExchange, amount: Document, market: Market) -> bool:
     """Return whether a price is off the tick where that is refused (rule M4)."""
     steps = _dollars(amount) * market.price_scale / market.terms["tick"]
-    return steps.denominator != 1 and bool(exchange.assumed("retail.off_tick_price") == "refuse")
+    return steps.denominator != 1 and bool(exchange.assumed("retail.off_tick") == "refuse")
 
 
 def cut(units: Fraction, step: int) -> int:

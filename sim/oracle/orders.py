@@ -98,13 +98,20 @@ class OrderRules:
         """Judge that a request waits for the engine (rule M36)."""
         observed = self._hearing.observed
         requests, changes = self._calls.requests(observed), self._calls.changes(observed)
-        asked = requests.pop(0) if requests else changes.pop(0) if changes else None
+        order_id = event["subject"].removeprefix("order/")
+        asked = requests.pop(0) if requests else self._about(order_id, changes)
         if isinstance(asked, OrderRequest):
-            order = replace(asked.order, id=event["subject"].removeprefix("order/"))
+            order = replace(asked.order, id=order_id)
             self._calls.entered.append(order.id)
             self._entry(reception_refusal(self._exchange, asked), f"order {order.id}")
             self._exchange.received[order.id] = asked.order = order
         self._queue.add(event, self._calls.caller(observed).participant, asked)
+
+    def _about(self, order_id: str, changes: list[OrderChange]) -> OrderChange | None:
+        """Take the change of an order out of a list, or else the first one."""
+        targets = [order_of(self._exchange, change) for change in changes]
+        ids = [order.id if order else "" for order in targets]
+        return changes.pop(ids.index(order_id) if order_id in ids else 0) if changes else None
 
     def entered(self, order: NaiveOrder) -> None:
         """Judge an order that was accepted, before it trades."""
@@ -313,7 +320,8 @@ class OrderRules:
             if (each.problem and each.problem.kind == "invalid")
             or not (each.order_id or each.clord_id)
         ]
-        refusals += [reception_refusal(self._exchange, request) for request in requests]
+        if late or is_list:
+            refusals += [reception_refusal(self._exchange, request) for request in requests]
         entries = [entry_refusal(self._exchange, request) for request in requests]
         refusals += [
             each for each in entries if not late or (each and each.kind == "invalid" and is_list)

@@ -69,7 +69,7 @@ class NaiveOrder:
     admitted: Instant = 0
     waiting: bool = False  # a stop order that no trade has triggered yet
     taker_fees: Fraction = Fraction(0)  # exact fees of its fills as a taker, in dollars
-    taker_charged: int = 0  # what was charged for them, in cents
+    taker_charged: Fraction = Fraction(0)  # what was charged for them, in dollars
 
     @property
     def sign(self) -> int:
@@ -105,7 +105,10 @@ def order_from(row: Document) -> NaiveOrder:
 
 @dataclass(slots=True)
 class NaivePosition:
-    """Net contracts of an account in an instrument, and what they cost, in notional units."""
+    """Net contracts of an account in an instrument, and what they cost, in notional units.
+
+    `fees` are those of all fills in dollars, before they were rounded; None if not all are known.
+    """
 
     net: int = 0
     cost: int = 0
@@ -114,7 +117,7 @@ class NaivePosition:
     sold: int = 0
     bod: int = 0
     changed: Instant = 0
-    fees: Fraction = Fraction(0)
+    fees: Fraction | None = Fraction(0)
 
 
 @dataclass(slots=True)

@@ -19,7 +19,6 @@ from sim.oracle.hearing import Hearing
 from sim.oracle.state import Document
 from sim.read.observed import ObservedInput
 
-LIFE = 180 * NS_PER_S
 _FINGERPRINT = re.compile(r"sha256:([0-9a-f]{32})")
 _GRANT = "client_credentials"
 _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
@@ -71,11 +70,12 @@ class Issuer:
             sentence = f"a good assertion of {credential['key']} is refused: {observed.answer}"
             self._hearing.disagree("E3", "a token", str(observed.status), sentence)
             return
-        self._grant(observed, firm["name"], tuple(firm["scopes"]), LIFE, firm["client_id"])
+        life = self._exchange.assumed("token.life")
+        self._grant(observed, firm["name"], tuple(firm["scopes"]), life, firm["client_id"])
         reported = observed.answer.get("expires_in")
-        if (reported, observed.answer.get("token_type")) != (180, "Bearer"):
+        if (reported, observed.answer.get("token_type")) != (life // NS_PER_S, "Bearer"):
             sentence = f"a token answers expires_in {reported}"
-            self._hearing.disagree("S5.1-3", "180", str(reported), sentence)
+            self._hearing.disagree("S5.1-3", str(life // NS_PER_S), str(reported), sentence)
 
     def _firm(
         self, credential: Document, request: Document

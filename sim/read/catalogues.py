@@ -14,6 +14,7 @@ from sim.core.catalogue import assumptions, observations, quirks
 from sim.core.catalogue.bounds import BOUNDS
 from sim.core.model.refusals import NotFound
 from sim.core.service.fault_spec import KINDS
+from sim.core.service.json_patch import READY
 from sim.core.service.presets import PRESETS
 from sim.kernel.instants import format_instant
 
@@ -105,6 +106,10 @@ def _faults(sim: Simulation | None) -> Rows:
     ]
 
 
+def _patches(sim: Simulation | None) -> Rows:
+    return [{"patch": name, "does": patch.does} for name, patch in READY.items()]
+
+
 def _presets(sim: Simulation | None) -> Rows:
     return [
         {"preset": preset.name, "faults": len(preset.faults), "summary": preset.summary}
@@ -159,6 +164,7 @@ CATALOGUES: dict[str, Callable[[Any], Rows]] = {
     "operations": _operations,
     "quirks": _quirks,
     "faults": _faults,
+    "patches": _patches,
     "presets": _presets,
     "assumptions": _assumptions,
     "observations": _observations,

@@ -43,4 +43,4 @@ def _program() -> list[str]:
     path = shutil.which("sim")
     if path is not None and Path(path).absolute() == own_program.absolute():
         return ["sim"]
-    return [str(own_program)] if own_program.is_file() else [sys.executable, "-m", "sim"]
+    return [str(own_program)] if own_program.is_file() else [sys.executable, "-P", "-m", "sim"]

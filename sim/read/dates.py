@@ -14,8 +14,14 @@ from typing import Any
 from msgspec import Struct, structs
 
 from sim.api.exchange.ledgers import LEDGER_ROWS
+from sim.api.gateway.live_views import FEE_SHOWN
+from sim.api.rendering.retail_books import SHARES_ON_REST
 from sim.api.rendering.retention import PURGES, WIPES
+from sim.api.rendering.sports_types import WHOLE_GAME_TYPES
+from sim.api.retail.activity import RESOLUTION_FORM
 from sim.api.retail.order_request import PAIRS_READ
+from sim.api.rfq.reads import RFQS_GENERAL
+from sim.api.rfq.writes import QUOTES_KEEP_IDS
 from sim.api.streams.limits import KEEPALIVE_READ, STREAMS_PER_FIRM
 from sim.contract.changelog import releases
 from sim.contract.contract import load_contract
@@ -28,7 +34,7 @@ from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant, format_instant
 from sim.world.reference.games import PARTIAL_CONTRACTS
 from sim.world.reference.market_pair import NAMED_SIDES
-from sim.world.reference.market_templates import TWO_SIDED
+from sim.world.reference.market_templates import INNINGS, TWO_SIDED
 
 RULES: tuple[Dated[Any], ...] = (
     *WINDOWS.values(),
@@ -38,11 +44,18 @@ RULES: tuple[Dated[Any], ...] = (
     WIPES,
     LEDGER_ROWS,
     *TWO_SIDED.values(),
+    INNINGS,
     NAMED_SIDES,
     PARTIAL_CONTRACTS,
     PAIRS_READ,
     STREAMS_PER_FIRM,
     KEEPALIVE_READ,
+    SHARES_ON_REST,
+    FEE_SHOWN,
+    WHOLE_GAME_TYPES,
+    RESOLUTION_FORM,
+    QUOTES_KEEP_IDS,
+    RFQS_GENERAL,
 )
 
 Row = dict[str, Any]

@@ -20,6 +20,7 @@ from sim.contract.contract import Contract
 from sim.contract.messages import Message
 from sim.kernel.instants import Instant
 from sim.kernel.journal_reader import UNREADABLE
+from sim.read.relations import Applied, applied
 from sim.run.engine.engine import Engine
 from sim.run.simulation import Simulation
 
@@ -166,6 +167,12 @@ class ObservedInput:
         if reply is None or reply.pending_on or reply.chunks is not None:
             return None
         return self._answer_of(reply)
+
+    @property
+    def broken_relations(self) -> Iterator[Applied]:
+        """The relations between fields that the answer breaks."""
+        rows = applied(self.operation, self.answer) if self.operation else ()
+        return (row for row in rows if not row.holds)
 
     def _answer_of(self, reply: Reply) -> Any:
         if isinstance(self._input, RestCall) or getattr(self._input, "web_socket", False):

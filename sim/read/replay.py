@@ -46,7 +46,6 @@ from sim.read.errors import UnreadableJournal, UsageError
 from sim.read.progress import reading
 from sim.read.record import JournalEntry, differing_part, line_text
 from sim.run.engine.journal_record import library_versions
-from sim.run.engine.time_travel import continue_as_fork
 from sim.run.loader.load import scenario_from_source
 from sim.run.simulation import Simulation
 from sim.world.format.yaml_tree import ScenarioError
@@ -365,7 +364,7 @@ def _repeat_mark(simulation: Simulation, number: int, line: Line) -> None:
             case "restore":
                 simulation.restore(line.argument)
             case "fork":
-                continue_as_fork(simulation.engine, line.argument)
+                simulation.continue_as_fork(line.argument)
             case "failure":
                 pass
             case _:

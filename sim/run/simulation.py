@@ -102,6 +102,11 @@ class Simulation(RunInputs):
         self._tell_of_jump()
         return self.engine.branch, effects
 
+    def continue_as_fork(self, origin: str) -> None:
+        """Go on as a fork of this moment, without its streams, as the replay of a fork does."""
+        time_travel.continue_as_fork(self.engine, origin)
+        self._tell_of_jump()
+
     def _tell_of_jump(self) -> None:
         for observer in self.engine.observers:
             observer.after_jump()

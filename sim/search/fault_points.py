@@ -30,10 +30,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import json
 
-from sim.core.service.fault_spec import CALLS, HTTP
+from sim.core.service.fault_spec import CALLS, HTTP, fault_from
+from sim.core.service.json_patch import READY
 from sim.read.errors import UsageError
 from sim.search.delta import minimal
-from sim.world.format.fault_names import operation_names, unknown_operation
+from sim.world.format.fault_names import has_no_effect, operation_names, unknown_operation
 
 # How often a run passes each point, by plane and operation.
 Survey: TypeAlias = Mapping[tuple[str, str], int]
@@ -64,9 +65,12 @@ _LATE = ("250ms", "1s", "12s", "31s", "2m")
 FAULT_KINDS = (
     FaultKind("error", (*CALLS, *MESSAGES), {"status": 503}),
     FaultKind("limited", CALLS, {"status": 429, "retry_after": "2s"}, delays=("1s", "30s")),
+    FaultKind("odd wait", HTTP, {"status": 429, "retry_after": "0.5"}),
     FaultKind("lost", CALLS, {"status": 504, "handled": True}),
     FaultKind("late", (*CALLS, *MESSAGES), {"delay": "4s"}, delays=_LATE),
     FaultKind("late engine", ("engine",), {"delay": "6s"}, delays=("1s", "4s", "12s", "31s")),
+    FaultKind("close", HTTP, {"close": True}, wire=True),
+    FaultKind("close stream", ("stream",), {"close": True}),
     FaultKind("refuse", CALLS, {"refuse": True}, wire=True),
     FaultKind("reset", CALLS, {"reset": True}, wire=True),
     FaultKind("reset stream", ("stream",), {"reset": True}),
@@ -75,11 +79,13 @@ FAULT_KINDS = (
     FaultKind("slow answer", HTTP, {"slow_body": True}, wire=True),
     FaultKind("hang", CALLS, {"hang": True}, wire=True),
     FaultKind("reset delivery", ("webhook",), {"reset": True}),
+    FaultKind("old delivery", ("webhook",), {"timestamp": "-10m"}),
     FaultKind("hang delivery", ("webhook",), {"hang": True}),
     FaultKind("drop", MESSAGES, {"drop": True}),
     FaultKind("duplicate", MESSAGES, {"duplicate": True}),
     FaultKind("reorder", ("stream",), {"reorder": True}),
     FaultKind("revoke", ("stream",), {"revoke": True}),
+    *(FaultKind(name.replace("-", " "), (*CALLS, *MESSAGES), {"patch": name}) for name in READY),
 )
 
 
@@ -144,7 +150,9 @@ def points(
         ]
         for nth in range(1, (min(count, max_occurrences) if max_occurrences else count) + 1):
             for kind in kinds:
-                yield Point(plane, operation, nth, kind.name, kind.act)
+                point = Point(plane, operation, nth, kind.name, kind.act)
+                if not has_no_effect(fault_from(point.document())):
+                    yield point
 
 
 # ---- trials

@@ -16,10 +16,21 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from sim.api.pipeline.inputs import Close, Effect, Fired, Outcome, Post, Reply, Resolve, Send
+from sim.api.pipeline.inputs import (
+    Close,
+    Disconnect,
+    Effect,
+    Fired,
+    Outcome,
+    Post,
+    Reply,
+    Resolve,
+    Send,
+)
 from sim.contract.contract import Plane
+from sim.core.exchange import Exchange
 from sim.core.model.refusals import Code, InvalidRequest
 from sim.kernel.instants import OUT_OF_RANGE, Instant, is_supported_instant
 from sim.run.simulation import Simulation
@@ -50,6 +61,18 @@ _TURN_S = 0.004
 
 STOPPING = Close(0, Code.UNAVAILABLE, "the simulator is stopping", 1001)
 STARTED_OVER = Close(0, Code.UNAVAILABLE, "the simulation was moved to another moment", 1012)
+
+
+class ClientLine(Protocol):
+    """The listeners and connections of the service that serves a host (`line.py`)."""
+
+    def follow(self, exchange: Exchange) -> None: ...
+
+    def disconnect(self, effect: Disconnect) -> None: ...
+
+    def end_idle(self, exchange: Exchange) -> None: ...
+
+    async def settled(self) -> None: ...
 
 
 class Host:
@@ -95,6 +118,7 @@ class Host:
             secret_for=lambda key: self.simulation.secret_for(key),
             answered=self._webhook_answered,
         )
+        self.line: ClientLine | None = None  # once somebody can connect
         self.driver = ClockDriver(self, clock)
         self.driver.rearm()
 
@@ -173,6 +197,7 @@ class Host:
         if outcome.reply is not None:
             return self._reply_of(outcome, wall)
         buffer = self.streams.begin(outcome.stream)
+        buffer.admission = outcome.admission or buffer.admission
         self._finish(outcome, wall)
         return buffer
 
@@ -249,6 +274,8 @@ class Host:
             log.warning("%s", outcome.warning)
         if outcome.effects:
             self.apply(outcome.effects)
+        if self.line is not None:
+            self.line.follow(self.simulation.exchange)
         if self._observer is not None:
             self._observer.after_input(self.simulation, outcome, wall)
         self.watchers.wake()
@@ -263,6 +290,9 @@ class Host:
                 self.streams.close(effect)
             elif isinstance(effect, Resolve):
                 self.replies.resolve(effect)
+            elif isinstance(effect, Disconnect):
+                if self.line is not None:
+                    self.line.disconnect(effect)
             elif not effect.receiver:
                 self.webhooks.post(effect)
 
@@ -298,6 +328,8 @@ class Host:
         """Move time to an instant in one input."""
         outcome = self.simulation.advance_to(to)
         self._follow(outcome)
+        if self.line is not None:
+            self.line.end_idle(self.simulation.exchange)
         self.replies.release()
         return outcome
 
@@ -348,6 +380,8 @@ class Host:
                 "a webhook receiver has not answered within %g s; continuing without its answer",
                 _SETTLE_S,
             )
+        if self.line is not None:
+            await self.line.settled()
 
     # ---- time travel
 
@@ -385,6 +419,8 @@ class Host:
         self.webhooks.abandon()
         self.apply(effects)
         self.streams.end_all(STARTED_OVER)
+        if self.line is not None:
+            self.line.follow(self.simulation.exchange)
         self.replies.abandon()
         self.driver.rebase()
         simulation, self.jumps = self.simulation, self.jumps + 1

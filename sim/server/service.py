@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from ssl import SSLContext
 
 from sim.server.control.call import InstanceControl
 from sim.server.control.listener import control_server
@@ -11,7 +12,7 @@ from sim.server.grpc.server import GrpcListener
 from sim.server.host import Host
 from sim.server.http.docs_site import docs_server
 from sim.server.http.rest import rest_server
-from sim.server.http.server import HttpServer
+from sim.server.line import PlaneListener, ServiceLine
 from sim.server.listeners import Addresses, BoundSockets, addresses_of
 from sim.server.tls import Identity
 
@@ -26,13 +27,15 @@ class Service:
         self,
         host: Host,
         grpc: GrpcListener | None,
-        servers: list[tuple[asyncio.Server, HttpServer]],
+        http: list[PlaneListener],
         addresses: Addresses,
+        context: SSLContext | None,
     ) -> None:
         self.host = host
         self.addresses = addresses
         self._grpc = grpc
-        self._servers = servers
+        self._http = http
+        host.line = ServiceLine(http, grpc, context)
 
     @classmethod
     async def start(
@@ -63,8 +66,13 @@ class Service:
         handlers["docs"] = docs_server(host, addresses, names)
         loop = asyncio.get_running_loop()
         context = identity.context if identity else None
-        servers = [
-            (await loop.create_server(handler, sock=listening, ssl=context), handler)
+        http = [
+            PlaneListener(
+                surface,
+                handler,
+                listening.getsockname()[0],
+                await loop.create_server(handler, sock=listening, ssl=context),
+            )
             for surface, handler in handlers.items()
             for listening in bound.sockets.get(surface, ())
         ]
@@ -72,15 +80,15 @@ class Service:
             await grpc.start()
         if first:
             tune_collector()
-        return cls(host, grpc, servers, addresses)
+        return cls(host, grpc, http, addresses, context)
 
     async def stop(self) -> None:
         """End streams and held replies, then stop listening."""
         await self.host.stop()
-        for server, handler in self._servers:
-            server.close()
-            handler.pre_shutdown()  # otherwise kept-alive connections use up the grace period
-        stopping = [handler.shutdown(_GRACE_S) for _, handler in self._servers]
+        for listener in self._http:
+            listener.server.close()
+            listener.handler.pre_shutdown()  # kept-alive connections would use up the grace period
+        stopping = [listener.handler.shutdown(_GRACE_S) for listener in self._http]
         if self._grpc is not None:
             stopping.append(self._grpc.stop())
         await asyncio.gather(*stopping)

@@ -8,7 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from sim.api.pipeline.inputs import Close
+from sim.api.pipeline.inputs import Close, Reply
 from sim.kernel.instants import Instant
 
 LAST_FRAMES = 8
@@ -31,6 +31,7 @@ class StreamBuffer:
         "_size",
         "_waiting_bytes",
         "_waker",
+        "admission",
         "last",
         "sink",
         "slow_since",
@@ -39,6 +40,7 @@ class StreamBuffer:
 
     def __init__(self, stream: int, messages: int, size: int) -> None:
         self.stream = stream
+        self.admission = Reply()  # when and how the client hears that the stream is open
         self.sink: Callable[[bytes], bool] | None = None
         # The last frames that were sent, with their input and instant, for the control room.
         self.last: deque[tuple[int, Instant, bytes]] = deque(maxlen=LAST_FRAMES)

@@ -156,6 +156,7 @@ class WebhookSender:
 
     def _headers(self, attempt: Post) -> dict[str, str]:
         stamped = stamp(self._now(), time.time_ns(), self._settings.webhook_clock)
+        stamped += attempt.skew // NS_PER_S
         key = self._secret_for(attempt.secret) if attempt.secret else None
         common = {"Content-Type": "application/json", "User-Agent": "sandbox-exchange"}
         return common | signed_headers(key, attempt.event_id, stamped, attempt.body)

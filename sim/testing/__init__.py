@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sim.read.export.yaml_writer import as_yaml
-    from sim.run.client.client import connect
+    from sim.testing.fuse import LiveHostRefused
+    from sim.testing.in_process import connect
 
-__all__ = ["as_yaml", "connect"]
+__all__ = ["LiveHostRefused", "as_yaml", "connect"]
 
 # Imported late, because pytest imports this package for its plugin in every run.
-_MODULES = {"as_yaml": "sim.read.export.yaml_writer", "connect": "sim.run.client.client"}
+_MODULES = {
+    "LiveHostRefused": "sim.testing.fuse",
+    "as_yaml": "sim.read.export.yaml_writer",
+    "connect": "sim.testing.in_process",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -3,7 +3,8 @@
 The exchange listens on free loopback ports while the command runs. The command finds it like a
 client of `sim serve`: `SIM_READY_FILE` names the ready file, and `SIM_GATEWAY`, `SIM_RETAIL`,
 `SIM_EXCHANGE`, `SIM_AUTH`, `SIM_GRPC`, `SIM_CONTROL` are its addresses. The command gets no other
-information, so the same tests can run against the real service.
+information, so the same tests can run against the real service; while they run here, they cannot
+reach it (`refusing_proxy.py`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from sim.run.actors.script.expectations import shortened
 from sim.server.background import serve_in_thread
 from sim.server.journal_file import open_journal
 from sim.server.ready_file import ready_facts
+from sim.testing.refusing_proxy import fenced_environment
 from sim.world.format.clock_mode import parse_clock_mode
 from sim.world.format.scenario import Scenario
 
@@ -96,7 +98,8 @@ def run_client(
             surfaces = {f"SIM_{name.upper()}": str(facts[name]) for name in _SURFACES}
             surfaces["SIM_READY_FILE"] = str(ready.absolute())
             environment = {**surfaces, **asking_for(cases), **(environment or {})}
-            run = _run(command, folder / "output.txt", limit_s, environment)
+            with fenced_environment() as fence:
+                run = _run(command, folder / "output.txt", limit_s, {**fence, **environment})
             calls = service.call(lambda: len(sim.requests()))
             return replace(run, calls=calls, cases=read_cases(cases))
         finally:

@@ -23,7 +23,7 @@ from sim.read.errors import UsageError
 from sim.read.junit import Case, Suite, junit
 from sim.read.layout import counted, put, wrapped
 from sim.read.progress import Progress
-from sim.run.loader.load import load_scenario
+from sim.run.loader.load import load_single
 from sim.testing.client_command import Cases, one_line, run_client
 from sim.testing.clock import START_VARIABLE, with_start
 
@@ -145,7 +145,7 @@ def _run(plan: CalendarPlan, date: RunDate) -> Cases:
     start = format_instant(date.start)
     run = run_client(
         plan.command,
-        with_start(load_scenario(plan.scenario), start),
+        with_start(load_single(plan.scenario), start),
         plan.folder / date.day,
         clock=plan.clock,
         limit_s=plan.limit_s,

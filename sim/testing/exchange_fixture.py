@@ -17,6 +17,7 @@ from urllib.parse import quote, urlencode
 from sim.kernel.instants import Instant, format_instant, parse_span
 from sim.read.commands import sim_command
 from sim.read.layout import visible
+from sim.testing import fuse
 from sim.testing.clock import Clock, Moment, instant_of, open_grpc_channels
 from sim.testing.control import Control, Fault
 from sim.testing.control import ControlError as ControlError
@@ -64,6 +65,7 @@ class ServedExchange:
         from sim.server.background import serve_in_thread
         from sim.server.journal_file import open_journal
 
+        fuse.arm()  # until `close`
         self._file: BinaryIO | None = open_journal(journal)
         running = serve_in_thread(scenario, seed=seed, journal=self._file, observer=observer)
         self._attach(running, journal)
@@ -144,11 +146,11 @@ class ServedExchange:
     def fault(self, operation: str = "", **rest: Any) -> Fault:
         """Inject a fault: `exchange.fault("SearchTrades", nth=3, status=503)`.
 
-        The keys of a scenario's `match` (caller, symbol, attempts, nth, every, probability, plane,
-        until, and `from_`) select what it matches; `times` and `ttl` limit its number and duration.
-        All other keys are its `act`: status, code, message, delay, retry_after, reset, refuse,
-        hang, half_close, slow_body, drop, duplicate, reorder, revoke, handled. Raises ControlError
-        for an invalid fault.
+        The keys of a scenario's `match` (caller, symbol, frame, execution, attempts, nth, every,
+        probability, plane, until, and `from_`) select what it matches; `times` and
+        `ttl` limit its number and duration. All other keys are its `act`: status, code, message,
+        delay, retry_after, reset, close, refuse, hang, half_close, slow_body, drop, duplicate,
+        reorder, revoke, patch, handled. Raises ControlError for an invalid fault.
         """
         from sim.core.service.fault_spec import FaultMatch, FaultSpec
 
@@ -338,6 +340,7 @@ class ServedExchange:
         self.webhooks.close()
         if self._file is not None:
             self._file.close()
+            fuse.disarm()
 
     def _instant(self) -> Instant:
         return self._read(lambda simulation: simulation.now)

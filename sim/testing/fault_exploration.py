@@ -3,12 +3,17 @@
 A first run without faults records the fault points of the test. The test then runs once for every
 fault at every point, and survives the fault if it passes. With `--explore-pairs N` up to N sets of
 faults follow (`sim/search/fault_points.py`). A test that does not end is stopped, because its
-client waits without a timeout of its own.
+client waits without a timeout of its own, and the verdict says where it waits.
+
+A fault that a test did not survive is one more failure of the test, so that exit code, last line
+and JUnit agree; so is an exploration that was interrupted, and one that met no call at all.
 """
 
 from __future__ import annotations
 
+import asyncio
 import io
+import os
 import signal
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,12 +21,14 @@ from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from time import monotonic
+from types import FrameType
 from typing import Any, TextIO, cast
 
 import pytest
 from _pytest.runner import runtestprotocol
 
 from sim.read.commands import python_command
+from sim.read.layout import counted
 from sim.read.progress import Progress, reporting
 from sim.search.fault_points import (
     FAILED,
@@ -79,7 +86,8 @@ class Explorer:
         began = monotonic()
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
         took = monotonic() - began
-        for report in reports:
+        *parts, teardown = reports
+        for report in parts:
             hook.pytest_runtest_logreport(report=report)
         survey = item.stash.get(SURVEY, None)
         if survey is None:
@@ -88,7 +96,15 @@ class Explorer:
             self._failing.append(item.nodeid)
         elif not any(report.skipped for report in reports):
             limit_s = max(2.0, min(LONGEST_S, 10 * took))
-            self._try_all(item, nextitem, survey, limit_s)
+            before = len(self._lost)
+            try:
+                self._try_all(item, nextitem, survey, limit_s)
+            except KeyboardInterrupt:
+                _fail(item, "its exploration was interrupted")
+                raise
+            if lost := len(self._lost) - before:
+                _fail(item, f"{counted(lost, 'trial')} with faults not survived")
+        hook.pytest_runtest_logreport(report=teardown)
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
 
@@ -140,10 +156,10 @@ class Explorer:
         item.stash[ARMED] = [point.as_json() for point in faults]
         item.stash[BROKEN] = []
         try:
-            with _limited(limit_s):
+            with _limited(limit_s, str(self._config.rootpath)):
                 reports = runtestprotocol(item, log=False, nextitem=nextitem)
-        except TrialTimeout:
-            return HUNG, f"stopped after {limit_s:.0f} s"
+        except TrialTimeout as error:
+            return HUNG, str(error)
         finally:
             del item.stash[ARMED]
         if item.stash[BROKEN]:
@@ -162,7 +178,6 @@ class Explorer:
         """Write which faults the tests survived and which they did not."""
         from msgspec import json
 
-        from sim.read.layout import counted
         from sim.read.tables import print_table
 
         write = terminalreporter.write_line
@@ -182,7 +197,9 @@ class Explorer:
             write(f"not explored, because they fail without any fault: {', '.join(self._failing)}")
         if not self.trials:
             tests = counted(self._unused, "test")
-            write(f"nothing was explored: {tests} without the fixture `exchange`")
+            reason = f"nothing was explored; {tests} without the fixture `exchange`"
+            report = pytest.TestReport("--explore", ("", None, ""), {}, "failed", reason, "call")
+            terminalreporter.stats.setdefault("error", []).append(report)
         for trial in lost[:SHOWN]:
             write(f"{trial.verdict}: {trial.kind} at {trial.where} of {trial.subject}")
             write(f"  {trial.failures[0]}")
@@ -216,9 +233,15 @@ class Explorer:
             }
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail the run if a fault was not survived."""
-        if session.exitstatus == pytest.ExitCode.OK and self._lost:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        """Fail the run if there was nothing to explore."""
+        if session.exitstatus == pytest.ExitCode.OK and not self.trials:
+            session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def _fail(item: pytest.Item, reason: str) -> None:
+    """Report that a test failed, beside its run without faults."""
+    report = pytest.TestReport(item.nodeid, item.location, {}, "failed", reason, "call")
+    item.ihook.pytest_runtest_logreport(report=report)
 
 
 def _why(report: pytest.TestReport) -> str:
@@ -227,9 +250,36 @@ def _why(report: pytest.TestReport) -> str:
     return text.strip().splitlines()[0] if text.strip() else "failed"
 
 
+def _waiting(frame: FrameType | None, folder: str) -> str:
+    """Return where code below a folder waits: the innermost line of a stack, or of the tasks of
+    its event loop.
+    """
+    loop = asyncio._get_running_loop()
+    frames = [*_outwards(frame)]
+    for task in asyncio.all_tasks(loop) if loop is not None else ():
+        coroutine: Any = task.get_coro()
+        stack: list[FrameType] = []
+        while getattr(coroutine, "cr_frame", None) is not None:
+            stack.append(coroutine.cr_frame)
+            coroutine = coroutine.cr_await
+        frames = stack[::-1] + frames
+    own = [each for each in frames if each.f_code.co_filename.startswith(folder + os.sep)]
+    if not own:
+        return ""
+    file, name = Path(own[0].f_code.co_filename).relative_to(folder), own[0].f_code.co_name
+    return f" in {name}, {file}:{own[0].f_lineno}"
+
+
+def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
 @contextmanager
-def _limited(limit_s: float) -> Iterator[None]:
-    """Raise `TrialTimeout` in the block after a number of seconds.
+def _limited(limit_s: float, folder: str) -> Iterator[None]:
+    """Raise `TrialTimeout` in the block after a number of seconds; it says where code below a
+    folder waits.
 
     Without an alarm signal (on Windows, in another thread) a test that hangs is not stopped.
     """
@@ -237,11 +287,15 @@ def _limited(limit_s: float) -> Iterator[None]:
         yield
         return
 
-    def ring(*_: object) -> None:
-        raise TrialTimeout(f"stopped after {limit_s:.0f} s")
+    rings: list[str] = []
+
+    def ring(_: int, frame: FrameType | None) -> None:
+        rings.append(f"stopped after {limit_s:.0f} s{_waiting(frame, folder)}")
+        raise TrialTimeout(rings[0])
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, limit_s)
+    # again later, because what ends the block may wait for a thread that hangs
+    signal.setitimer(signal.ITIMER_REAL, limit_s, LONGEST_S / 2)
     try:
         yield
     finally:

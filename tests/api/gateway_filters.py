@@ -29,25 +29,35 @@ def text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def low(field: str) -> tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]:
-    return (
-        lambda row: row[field],
-        lambda row, value: row[field] is not None and row[field] >= value,
-    )
+ABSENT: dict[str, Any] = {"live": False, "ended": False, "gameId": "", "recurrence": ""}
 
 
-def high(field: str) -> tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]:
-    return (
-        lambda row: row[field],
-        lambda row, value: row[field] is not None and row[field] <= value,
-    )
-
-
-def same(field: str) -> tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]:
-    return (lambda row: row[field], lambda row, value: row[field] == value)
+def value_of(row: Row, field: str) -> Any:
+    """A field of a row; a list leaves out the fields of an event or series that are not set."""
+    return row.get(field, 0 if field.startswith("volume") else ABSENT.get(field))
 
 
 Filter = tuple[Callable[[Row], Any], Callable[[Row, Any], bool]]
+
+
+def low(field: str) -> Filter:
+    return (
+        lambda row: value_of(row, field),
+        lambda row, value: value_of(row, field) is not None and value_of(row, field) >= value,
+    )
+
+
+def high(field: str) -> Filter:
+    return (
+        lambda row: value_of(row, field),
+        lambda row, value: value_of(row, field) is not None and value_of(row, field) <= value,
+    )
+
+
+def same(field: str) -> Filter:
+    return (lambda row: value_of(row, field), lambda row, value: value_of(row, field) == value)
+
+
 EVENTS: dict[str, Filter] = {
     **{name: same(name) for name in ("active", "closed", "featured", "live", "ended", "period")},
     **{f"{name}Min": low(name) for name in ("liquidity", "volume")},
@@ -109,7 +119,7 @@ EVENT_KEYS: dict[str, Callable[[Row], Any]] = {
     "liquidity": lambda row: row["liquidity"],
     "openInterest": lambda row: row["openInterest"],
     **{
-        name: lambda row, name=name: row[name]
+        name: lambda row, name=name: value_of(row, name)
         for name in ("volume", "volume24hr", "volume1wk", "volume1mo", "volume1yr")[:3]
     },
     **{
@@ -121,7 +131,7 @@ EVENT_KEYS: dict[str, Callable[[Row], Any]] = {
 MARKET_KEYS: dict[str, Callable[[Row], Any]] = {
     "id": lambda row: int(row["id"]),
     **{
-        name: lambda row, name=name: row[name]
+        name: lambda row, name=name: value_of(row, name)
         for name in ("volume", "volume24hr", "volume1wk", "volume1mo", "volume1yr", "sortOrder")
     },
     "volumeNum": lambda row: row["volume"],

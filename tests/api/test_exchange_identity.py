@@ -37,7 +37,7 @@ def test_the_caller_learns_its_user_firm_and_audience() -> None:
     assert (result.user, result.user_display_name, result.firm, result.firm_display_name) == (
         ANN,
         "Ann",
-        "acme",
+        "firms/acme",
         "Acme",
     )
     assert result.firm_type == wire.FirmType.FIRM_TYPE_PARTICIPANT

@@ -23,7 +23,7 @@ def _fault(world: Desk) -> None:
 
 
 def _maintenance(world: Desk) -> None:
-    world.core.maintenance.pause(3_600_000_000_000)
+    world.operate("maintenance.add", length="1h")
     world.advance("1s")
 
 

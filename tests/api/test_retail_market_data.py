@@ -152,6 +152,6 @@ def test_the_last_price_sample_is_served_until_its_date(
         assert ("lastPriceSample" in displayed) is served
         if served:
             assert (
-                displayed["lastPriceSample"]["longPrice"],
-                displayed["lastPriceSample"]["shortPrice"],
+                displayed["lastPriceSample"]["longPx"],
+                displayed["lastPriceSample"]["shortPx"],
             ) == (usd("0.4000"), usd("0.6000"))

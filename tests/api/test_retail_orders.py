@@ -115,7 +115,7 @@ def test_malformed_orders_are_refused_at_once_and_leave_nothing(
         "/v1/orders", json={key: value for key, value in body.items() if value is not None}
     )
     assert answer.status == 400
-    assert answer.json()["status"] == 400
+    assert answer.json()["code"] == 3
     assert retail.ann.read("/v1/orders/open") == {"orders": []}
 
 
@@ -225,7 +225,7 @@ def test_a_no_order_posts_the_rest_of_the_dollar(retail: RetailWorld) -> None:
     fill = retail.order(retail.ann, intent=BUY_NO, price="0.70").json()["executions"][-1]
     assert (fill["type"], fill["lastPx"], fill["aggressor"]) == (
         "EXECUTION_TYPE_FILL",
-        usd("0.70"),
+        usd("0.7000"),
         True,
     )
     paid = before - retail.balance(retail.ann)["buyingPower"]
@@ -547,7 +547,7 @@ def test_a_type_is_limit_or_market_by_number_too(retail: RetailWorld, number: in
 
 
 @pytest.mark.spec("S4.2-16")
-@pytest.mark.parametrize("mode", ["favour", "refuse", "floor"])
+@pytest.mark.parametrize("mode", ["in_favour", "refuse", "floor"])
 @pytest.mark.parametrize(
     ("intent", "sent", "favoured", "floored"),
     [
@@ -564,14 +564,14 @@ def test_a_price_off_the_tick_is_never_normalised_to_one_worse_than_the_limit(
     retail: RetailWorld, intent: str, sent: str, favoured: str, floored: str, mode: str
 ) -> None:
     """§4.2: extra precision may be normalised; a new order, a change and a preview alike."""
-    retail.assume("retail.off_tick_price", mode)
+    retail.assume("retail.off_tick", mode)
     answer = retail.order(retail.ann, intent=intent, price=sent)
     body = {"marketSlug": WHOLE, "intent": intent, "price": usd(sent), "quantity": 10}
     preview = retail.ann.post("/v1/order/preview", json={"request": body})
     if mode == "refuse" and sent != "0.300":
         assert (answer.status, preview.status) == (400, 400)
         return
-    expected = {"favour": favoured, "refuse": favoured, "floor": floored}[mode]
+    expected = {"in_favour": favoured, "refuse": favoured, "floor": floored}[mode]
     resting = retail.ann.read("/v1/orders/open", "orders", 0)
     assert float(resting["price"]["value"]) == float(expected)
     assert float(preview.json()["order"]["price"]["value"]) == float(expected)

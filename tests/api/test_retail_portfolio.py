@@ -38,8 +38,8 @@ def test_positions_are_a_map_with_exact_decimals_beside_rounded_integers(
     )
     assert (mine["baseCost"], mine["fees"], mine["cost"]) == (
         usd("9.8000"),
-        usd("0.2940"),
-        usd("10.0940"),
+        usd("0.2900"),
+        usd("10.0900"),
     )
     assert (mine["avgPx"], mine["costPerShare"], mine["expired"]) == (usd("0.5000"), None, False)
     reference = retail.bob.read("/v1/portfolio/positions", "positions")[FINE]
@@ -84,7 +84,7 @@ def test_trades_show_their_exact_quantity_and_what_they_earned(retail: RetailWor
     assert (bought["trade"]["qty"], bought["trade"]["qtyDecimal"], bought["trade"]["price"]) == (
         "0",
         "0.0100",
-        usd("0.40"),
+        usd("0.4000"),
     )
     assert (bought["trade"]["state"], sold["trade"]["state"]) == (
         "TRADE_STATE_CLEARED",

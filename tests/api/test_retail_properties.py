@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from math import ceil, floor
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from retail_world import BUY_NO, BUY_YES, FINE, SELL_NO, SELL_YES, WHOLE, Retail
 from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import format_instant, parse_instant
 from tests.journeys import firm
-from tests.kit import Desk
 from tests.wide_numbers import wide
 
 UNLIMITED = """
@@ -208,52 +206,7 @@ def test_every_fill_settlement_and_transfer_is_told_exactly_once_and_pages_tile(
             ]
 
 
-# ---- prices, quantities and words on both hosts
-
-
-@pytest.fixture(scope="module")
-def retail() -> RetailWorld:
-    return world()
-
-
-def exchange_book(connection: Desk, symbol: str) -> dict[str, Any]:
-    answer = connection.partner.get(f"/v1/orderbook/{symbol}")
-    assert answer.status == 200
-    return dict(answer.json())
-
-
-@pytest.mark.spec("S4.2-16", "S2.6-1")
-@given(
-    symbol=st.sampled_from([WHOLE, FINE, QUARTER, FORTIETH]),
-    intent=st.sampled_from([BUY_YES, SELL_YES, BUY_NO, SELL_NO]),
-    price=st.decimals("0.03", "0.97", places=6),
-    quantity=st.decimals("1", "500", places=5),
-)
-def test_what_retail_cuts_down_is_what_the_exchange_has_in_its_scales(
-    retail: RetailWorld, symbol: str, intent: str, price: Any, quantity: Any
-) -> None:
-    terms = retail.core.instruments.require(symbol)
-    tick, step = Fraction(terms.tick, terms.price_scale), Fraction(terms.min_qty, terms.qty_scale)
-    side = "bids" if intent in (BUY_YES, SELL_NO) else "offers"
-    ticks = Fraction(str(price)) / tick  # of a whole tick that is no worse than the limit
-    cut_price = (floor(ticks) if side == "bids" else ceil(ticks)) * tick
-    cut_quantity = Fraction(str(quantity)) // step * step
-    answer = retail.order(
-        retail.ann, symbol, intent, price=str(price), quantity=float(quantity)
-    ).json()
-    order = answer["executions"][0]["order"]
-    assert Fraction(order["price"]["value"]) == cut_price
-    assert Fraction(str(order["quantity"])) == cut_quantity
-    assert order["state"] == "ORDER_STATE_NEW"
-    assert order["side"] == ("ORDER_SIDE_BUY" if side == "bids" else "ORDER_SIDE_SELL")
-    (reference,) = exchange_book(retail, symbol)[side]
-    assert (
-        Fraction(int(reference["px"]), terms.price_scale),
-        Fraction(int(reference["qty"]), terms.qty_scale),
-    ) == (cut_price, cut_quantity)
-    (actual,) = retail.gateway.read(f"/v1/markets/{symbol}/book", "marketData")[side]
-    assert (Fraction(actual["px"]["value"]), Fraction(actual["qty"])) == (cut_price, cut_quantity)
-    assert retail.ann.send(f"/v1/order/{answer['id']}/cancel", {"marketSlug": symbol}) == {}
+# ---- words on both hosts
 
 
 @pytest.mark.parametrize(
@@ -349,7 +302,7 @@ def test_bars_partition_the_window_and_add_up_to_it(
 
 @settings(max_examples=25)
 @given(done=trades, fidelity=st.integers(1, 4), before=wide(0, 600, 60, 120))
-def test_points_of_a_market_are_even_and_show_the_last_trade_before_them(
+def test_points_of_a_market_show_the_last_trade_of_each_step_that_has_one(
     done: list[tuple[int, int, int]], fidelity: int, before: int
 ) -> None:
     retail, reported = traded(done)
@@ -364,7 +317,7 @@ def test_points_of_a_market_are_even_and_show_the_last_trade_before_them(
     step = fidelity * 60
     expected = []
     for at in range(-(-start // step) * step, now + 1, step):
-        existing = [cents for when, cents, _ in reported if when <= at]
+        existing = [cents for when, cents, _ in reported if at - step < when <= at]
         if existing:
             expected.append(
                 {

@@ -12,7 +12,7 @@ import pytest
 from sim.contract.messages import exchange_v1 as exchange_wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.quantities import DOLLAR
-from sim.kernel.instants import to_datetime, format_instant, hours
+from sim.kernel.instants import format_instant, hours, to_datetime
 from sim.run.client.client import Response, Stream
 from tests.kit import Desk, begin, retail_order, unlimited
 
@@ -322,7 +322,7 @@ def described(world: Desk, leg: dict[str, Any], slug: str) -> None:
     assert leg["outcome"] == ("Yes" if yes else "No")
     displayed = (leg["eventGroupTitle"], leg["eventStartTime"], leg["live"])
     event = world.gateway.read(f"/v1/events/slug/{slug}", "event")
-    assert displayed == (event["title"], event.get("startTime"), event["live"])
+    assert displayed == (event["title"], event.get("startTime"), event.get("live", False))
 
 
 # ---- requests and quotes

@@ -85,7 +85,7 @@ def test_another_verb_is_refused_with_those_that_work(
 ) -> None:
     match = router.match(verb, path)
     assert isinstance(match, WrongVerb)
-    assert match.allowed == allowed
+    assert tuple(match.operations) == allowed
 
 
 def test_what_is_remembered_stays_bounded(router: Router) -> None:

@@ -1,6 +1,4 @@
-"""Streams against naive models: when each sends a heartbeat or ends, what a fault does to its
-frames, which session a new subscription replaces, and when funding changes are delivered.
-"""
+"""Streams against naive models: what a fault does to frames, and when funding changes are told."""
 
 from __future__ import annotations
 
@@ -8,14 +6,13 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_span, parse_span
-from sim.run.client.client import RpcError, Stream
+from sim.run.client.client import Stream
 from tests.journeys import firm
 from tests.kit import Desk, begin
 from tests.kit.streams import orders
@@ -47,104 +44,6 @@ def assuming(**assumptions: str) -> Desk:
 
 def instrument(world: Desk, symbol: str = "one") -> Instrument:
     return world.instrument(symbol)
-
-
-def ceil_second(at: int) -> int:
-    return -(-at // SECOND) * SECOND
-
-
-# ---- heartbeats and timeouts
-
-
-@dataclass
-class Life:
-    """Expected heartbeats and end of a stream. `heartbeat` and `idle` are periods, 0 is never."""
-
-    stream: Stream
-    heartbeat: int
-    idle: int
-    opened: int
-    last_sent: int = 0
-    due: int = 0
-    frames: int = 0
-    end: int = 0
-
-    def __post_init__(self) -> None:
-        self.last_sent = self.opened
-        self.due = self.opened + self.heartbeat
-        if self.heartbeat > SECOND:
-            self.due -= self.due % SECOND
-
-    def next(self) -> int:
-        """Return the next instant at which something happens."""
-        idle = ceil_second(self.last_sent + self.idle)
-        return min(idle, self.due) if self.heartbeat else idle
-
-    def pass_to(self, now: int) -> None:
-        """Process everything that is due at an instant."""
-        if self.end or self.next() > now:
-            return
-        if now >= self.last_sent + self.idle:
-            self.end = now
-            return
-        self.due += self.heartbeat
-        self.notices(now)
-
-    def notices(self, now: int) -> None:
-        self.frames += 1
-        self.last_sent = now
-
-    def hang_up(self) -> None:
-        self.stream.close()
-        self.end = -1
-
-    def check(self) -> None:
-        assert len(self.stream.frames) == self.frames
-        text = f"idle timeout: nothing was sent for {format_span(self.idle)}"
-        assert self.stream.end == ((14, text) if self.end > 0 else None)
-
-
-@SESSIONS
-@given(seed=st.integers(0, 2**32))
-def test_streams_show_signs_of_life_and_end_when_idle_as_in_the_model(seed: int) -> None:
-    rng = Random(seed)
-    heartbeat = rng.choice(("0s", "700ms", "1s", "1500ms", "7s", "30s"))
-    idle = rng.choice(("1s", "1700ms", "5s", "40s"))
-    world = assuming(stream__heartbeat=heartbeat, edge__idle_timeout=idle)
-    lives: list[Life] = []
-    for _ in range(12):
-        now = world.now
-        if len(lives) < 3 and rng.random() < 0.6:
-            stream = orders(world, user=len(lives))
-            stream.take()
-            lives.append(Life(stream, parse_span(heartbeat), parse_span(idle), now))
-        elif lives and rng.random() < 0.6:
-            user = rng.randrange(len(lives))
-            world.place(instrument(world), "buy", 10, user=user)
-            if not lives[user].end:
-                lives[user].notices(now)
-        elif lives and rng.random() < 0.4:
-            item = rng.choice(lives)
-            if not item.end:
-                item.hang_up()
-        target = now + rng.choice((1, SECOND // 4, SECOND, 3 * SECOND, 20 * SECOND))
-        live = [entry for entry in lives if not entry.end]
-        while live and (at := min(entry.next() for entry in live)) <= target:
-            if at - 1 > world.now:
-                world.advance_to(at - 1)
-                for item in lives:
-                    item.check()
-            world.advance_to(at)
-            for item in live:
-                item.pass_to(at)
-            for item in lives:
-                item.check()
-            live = [entry for entry in lives if not entry.end]
-        world.advance_to(target)
-        pending = {timer.kind for timer in world.core.ctx.timers.pending()}
-        assert ("stream.heartbeat" in pending) == bool(live)
-    for item in lives:
-        item.check()
 
 
 # ---- faults
@@ -241,88 +140,9 @@ def strike(world: Desk, effect: str, span: int) -> list[str]:
     return [world.simulation.control("fault.add", "", body).value["id"]]
 
 
-# ---- sessions and pools
-
-OPERATIONS = {
-    "orders": ("OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest),
-    "drop copy": ("DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest),
-    "trades": (
-        "DropCopyAPI.CreateTradeCaptureReportSubscription",
-        wire.CreateTradeCaptureReportSubscriptionRequest,
-    ),
-    "changes": (
-        "DropCopyAPI.CreatePositionChangeSubscription",
-        wire.CreatePositionChangeSubscriptionRequest,
-    ),
-    "positions": ("PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest),
-    "cash": (
-        "FundingAPI.CreateBalanceLedgerSubscription",
-        wire.CreateBalanceLedgerSubscriptionRequest,
-    ),
-    "books": (
-        "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
-        wire.CreateMarketDataSubscriptionRequest,
-    ),
-    "instruments": (
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription",
-        wire.CreateInstrumentStateChangeSubscriptionRequest,
-    ),
-}
-LISTS = ("orders", "drop copy", "trades", "changes", "books", "instruments")
-FREE = ("books", "instruments")
-
-
-def open_stream(world: Desk, name: str, user: int | None, **fields: Any) -> Stream:
-    operation, request = OPERATIONS[name]
-    if name == "cash":
-        fields["account"] = firm(world.simulation, 1).users[user or 0].account
-    client = world.rpc(firm(world.simulation, 1)) if user is None else rpc_of(world, user)
-    return client.stream(operation, request(**fields))
-
-
 def rpc_of(world: Desk, user: int) -> Any:
     result = firm(world.simulation, 1)
     return world.rpc(result, result.users[user].name)
-
-
-@SESSIONS
-@given(seed=st.integers(0, 2**32))
-def test_sessions_are_taken_over_and_places_counted_as_in_the_model(seed: int) -> None:
-    rng = Random(seed)
-    scope = rng.choice(("rpc", "rpc", "identity"))
-    spare = rng.choice(("order_stream", "all"))
-    world = assuming(stream__revocation_scope=scope, stream__symbols_spare=spare)
-    live: dict[int, tuple[Stream, object]] = {}
-    ended: list[Stream] = []
-    for number in range(45):
-        if live and rng.random() < 0.2:
-            at = rng.choice(list(live))
-            stream, _ = live.pop(at)
-            stream.close()
-            continue
-        name = rng.choice(("books", *OPERATIONS))
-        user = rng.choice((0, 0, 1, 2))
-        if name in ("cash", *FREE) and rng.random() < 0.5:
-            user = None
-        fields = {"symbols": ["one"]} if name in LISTS and rng.random() < 0.4 else {}
-        spared = fields and (spare == "all" or name == "orders")
-        session: object = None
-        if name not in FREE and not spared:
-            caller = "account 0" if user is None else user
-            session = (caller, name if scope == "rpc" else "")
-        former = [at for at, (_, other) in live.items() if session and other == session]
-        if len(live) - len(former) >= 20:
-            with pytest.raises(RpcError) as refused:
-                open_stream(world, name, user, **fields)
-            assert (refused.value.code, "at most 20 " in refused.value.message) == (8, True)
-        else:
-            for at in former:
-                ended.append(live.pop(at)[0])
-            live[number] = open_stream(world, name, user, **fields), session
-        assert all(stream.end is None for stream, _ in live.values()), (name, session)
-        assert all(stream.end == REVOKED for stream in ended)
-        listed = world.simulation.engine.hub.describe()
-        assert len(listed) == len(live)
 
 
 # ---- funding changes

@@ -7,6 +7,7 @@ from itertools import groupby
 import pytest
 from msgspec.structs import replace
 
+from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
@@ -509,3 +510,24 @@ def test_a_book_keeps_its_instant_for_those_who_follow_it_when_another_stream_en
             if update.symbol == instrument.symbol
         }
     assert observed == began
+
+
+@pytest.mark.parametrize("skips", [True, False])
+def test_a_slow_reader_may_skip_to_the_head_and_gets_its_answers_and_the_present_book(
+    world: Desk, instrument: Instrument, talker: Stream, skips: bool
+) -> None:
+    subscribe = wire.SubscribeCommand(symbols=[instrument.symbol])
+    waiting = talk(talker, subscribe=subscribe, slow_consumer_skip_to_head=skips)
+    for price in (40, 41):
+        world.place(instrument, "buy", price)
+    waiting += talker.take()
+    kind = wire.BiDirectionalStreamMarketDataResponse
+    encoded = [protobuf_encoder(kind)(frame) for frame in waiting]
+    frames = world.simulation.skip_to_head(talker.number, encoded)
+    if not skips:
+        assert frames is None
+        return
+    assert frames is not None
+    acknowledged, present = map(protobuf_decoder(kind), frames)
+    assert acknowledged.subscription_ack == waiting[0].subscription_ack
+    assert present.update == waiting[-1].update

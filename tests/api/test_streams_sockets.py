@@ -484,7 +484,7 @@ def test_every_field_of_a_position_frame_is_what_the_positions_then_say(
         output.append(held)
         world.advance("1h")
     assert [item["qtyBoughtDecimal"] for item in output] == ["1.0000", "3.0000", "4.0000"]
-    assert output[-1]["fees"] == {"value": "-0.0120", "currency": "USD"}  # a maker's rebate
+    assert output[-1]["fees"] == {"value": "-0.0100", "currency": "USD"}  # a maker's rebate
 
 
 @pytest.mark.spec("S4.2-14", "S2.8-3")

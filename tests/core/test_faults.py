@@ -264,14 +264,31 @@ BAD = [
     ),
     ({"match": {"plane": "grpc"}, "act": {"slow_body": True}}, "slow_body is possible on"),
     (
-        {"match": {"plane": "stream", "symbol": "x"}, "act": {"drop": True}},
-        "with a symbol, which only calls and commands to the engine have",
+        {"match": {"plane": "webhook", "symbol": "x"}, "act": {"drop": True}},
+        "with a symbol, which deliveries do not have",
     ),
     (
         {"match": {"plane": "webhook"}, "act": {"status": 500, "handled": True}},
         "handled is possible on gateway, retail, exchange, auth, grpc",
     ),
     ({"act": {"delay": "-1s"}}, "negative"),
+    ({"match": {"plane": "stream"}, "act": {"delay": "1s", "drop": True}}, "delay goes with"),
+    ({"match": {"plane": "stream"}, "act": {"delay": "1s", "status": 503}}, "delay goes with"),
+    ({"act": {"reset": True, "retry_after": "2s"}}, "belong to an error"),
+    ({"act": {"status": 429, "retry_after": "2\r\nx: y"}}, "one line"),
+    ({"act": {"timestamp": "0s"}}, "must differ"),
+    (
+        {"match": {"plane": "retail"}, "act": {"timestamp": "-1m"}},
+        "timestamp is possible on webhook",
+    ),
+    ({"act": {"patch": "unknown-enm"}}, "no ready patch"),
+    ({"act": {"patch": [{"op": "move", "path": "/a"}]}}, "op is add, remove or replace"),
+    ({"act": {"patch": [{"op": "add", "path": "/a"}]}}, "have a value"),
+    ({"act": {"patch": [{"op": "remove", "path": "a"}]}}, "begins with /"),
+    ({"act": {"patch": "extra-field", "delay": "1s"}}, "patch stands alone"),
+    ({"match": {"frame": "rows"}, "act": {"drop": True}}, "frame must be one of"),
+    ({"match": {"execution": "FILED"}, "act": {"drop": True}}, "execution must be one of"),
+    ({"match": {"plane": "retail", "frame": "data"}, "act": {"status": 500}}, "only streams have"),
 ]
 
 

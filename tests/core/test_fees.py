@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from sim.core.accounts.fee_schedule import FeeRow
 from sim.core.accounts.fees import Fees, exact, rounded
 from sim.core.model.context import Context
 from sim.core.model.enums import TimeInForce
@@ -131,3 +132,14 @@ def test_a_day_order_is_no_dearer_than_any_other() -> None:
     market = Market()
     market.sell("m", 100, 50)
     assert market.buy("t", 100, 50, tif=TimeInForce.DAY).commission == 174
+
+
+def test_a_cap_counts_in_whole_notional_units_and_the_report_tells_what_was_paid() -> None:
+    """P12: in eighths of a dollar a cap of 0.30 allows 0.25."""
+    market = Market(Instrument(symbol="X", price_scale=8, tick=1, price_low=1, price_high=7))
+    market.trading.fees.load([FeeRow(start=0, cap=30 * CENT)])
+    market.sell("maker", 90, 4)
+    market.buy("taker", 90, 4)
+    reported = [report.commission for report in market.reports() if report.aggressor]
+    assert reported == [2]
+    assert market.cash - market.trading.ledger.balance("taker") == 4525 * CENT

@@ -307,7 +307,7 @@ def test_a_strict_limit_trades_only_at_exactly_its_price(market: Market) -> None
     """M22."""
     market.sell("b", 1, 50)
     assert market.buy("a", 1, 55, strict_limit=True, tif=IOC).state is OrderState.EXPIRED
-    for total in ({"tif": FOK}, {"all_or_none": True}):  # M17
+    for total in ({"tif": FOK}, {"all_or_none": True}, {"min_qty": 1}):  # M17, M19
         assert market.buy("a", 1, 55, strict_limit=True, **total).state is OrderState.EXPIRED
     assert market.buy("a", 1, 55, strict_limit=True).state is OrderState.NEW
     assert market.buy("c", 1, 50, strict_limit=True).avg_px == 50

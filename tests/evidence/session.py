@@ -44,7 +44,8 @@ def act(world: Connection) -> None:
     account = {"account": exchange.get("/v1/accounts").json()["accounts"][0]}
     exchange.get("/v1/positions/ledger/download", params=account)
     exchange.get("/v1/funding/balance-ledger/download", params=account)
-    list(rpc.download("ReportAPI.DownloadTrades", wire.DownloadTradesRequest()))
+    ledger = wire.DownloadBalanceLedgerRequest(**account)
+    list(rpc.download("FundingAPI.DownloadBalanceLedger", ledger))
     firms.get("/v1/refdata/symbols")
     world.advance("40s")
     retail.post(f"/v1/order/{placed['id']}/cancel", json={"marketSlug": symbol})

@@ -14,13 +14,14 @@ from tests.evidence.conftest import differences
 from tests.evidence.in_process import record
 from tests.evidence.lines import Change, Line, called, in_report, lines, put, write
 from tests.evidence.session import recorded
+from tests.journeys import trader
 
 GRPC_BOOK = "OrderBookAPI.GetOrderBook"
 GET_ORDER, GET_BOOK, LEDGER = "/v1/order/", "/v1/markets/", "/v1/funding/balance-ledger/download"
 
 
-ORDERS_CSV, TRADES_CSV = "/v1/report/orders/csv", "/v1/report/trades/csv"
-REFUSAL = {"code": 5, "message": "unknown order", "details": []}  # as the exchange plane has it
+POSITIONS = "/v1/positions/ledger/download"
+REFUSAL = {"status": 404, "message": "unknown order"}  # as only 429 has it
 BIDS = "answer.body.marketData.bids"
 PADDED = [{"px": {"value": "0.40", "currency": "USD"}, "qty": "5.0000"}]
 
@@ -49,7 +50,7 @@ CHANGES = {
         "/v1/trading/orders", "answer.status", "status", 403, status=400
     ),
     "a refusal in the form of another plane": Change(
-        GET_ORDER, "answer.body.status", "error form", REFUSAL, "answer.body", 404
+        GET_ORDER, "answer.body.code", "error form", REFUSAL, "answer.body", 404
     ),
     "another content type": Change(GET_ORDER, "answer.headers.content-type", "header", "text/html"),
     "a frame of a socket": Change("marketData", "frame.body.marketData.state", "enum", "OPEN"),
@@ -64,14 +65,14 @@ CHANGES = {
         GET_ORDER, "answer.body.order.avgPx.value", "format", "03.7000"
     ),
     "a padded quantity of a book": Change(GET_BOOK, f"{BIDS}[0].px.value", "format", PADDED, BIDS),
-    "a state in a line of CSV": Change(
-        ORDERS_CSV, "answer.body[0].state", "format", in_report("ORDER_STATE_", "STATE_")
+    "a kind in a line of CSV": Change(
+        LEDGER, "answer.body[0].entry_type", "format", in_report(",DEPOSIT", ",DEPOSITED")
     ),
     "an instant in a line of CSV": Change(
         LEDGER, "answer.body[0].update_time", "format", in_report("T18:00:00.000000000Z", " 18h")
     ),
     "a column of CSV": Change(
-        TRADES_CSV, "answer.body.trade_link_id", "missing name", in_report("trade_link_id", "link")
+        POSITIONS, "answer.body.net_position", "missing name", in_report("net_position", "net")
     ),
     "a token": Change("/oauth/token", "answer.body.expires_in", "type", "180"),
 }
@@ -116,15 +117,17 @@ def test_a_difference_tells_its_line_and_both_sides(spoil, session, compare):
 @pytest.mark.reading("documented")
 def test_what_an_observation_explains_is_the_specifications(tmp_path, compare):
     observed = tmp_path / "observed.ndjson"
-    record(observed, "extends: quickstart\nname: seen\nreading: observed\n").gateway.get(
-        "/v1/markets?limit=2"
-    )
+    world = record(observed, "extends: quickstart\nname: seen\nreading: observed\n")
+    world.gateway.get("/v1/markets?limit=2")
+    trader(world).post("/v1/report/orders/csv", json={})
     code, result = compare(observed)
     reported = {(item["observation"], item["culprit"]) for _, item in differences(result)}
     assert code == 1
     assert reported == {
         ("markets.deprecated_fields", "specification"),
+        ("gateway.unset_fields", "specification"),
         ("markets.quote_value", "specification"),
+        ("reports.as_csv", "specification"),
     }
     assert compare(observed, "--reading", "observed")[0] == 0
 

@@ -58,7 +58,7 @@ def swapped(rows: list[Line]) -> None:
     first["frame"], second["frame"] = second["frame"], first["frame"]
 
 
-EXECUTIONS_CSV = "/v1/report/executions/csv"
+POSITIONS = "/v1/positions/ledger/download"
 VALUES = {
     "a decimal is moved": Change("/v1/order/", "answer.body.order.price.value", "value", "4.00"),
     "a number is another": Change("/v1/order/", "answer.body.order.quantity", "value", 6),
@@ -70,7 +70,7 @@ VALUES = {
     ),
     "a price level is gone": Change("/v1/orderbook/", "answer.body.bids[1]", "value"),
     "a number in a line of CSV": Change(
-        EXECUTIONS_CSV, "answer.body[0].order.price", "value", in_report(",35,", ",36,")
+        POSITIONS, "answer.body[0].netPosition", "value", in_report(",0,-200,", ",0,-300,")
     ),
     "an amount of the ledger": Change(
         LEDGER, "answer.body[0].description", "value", in_report("opening", "closing")

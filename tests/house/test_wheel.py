@@ -95,7 +95,7 @@ def test_the_wheel_installs_the_package_alone(packages: tuple[Path, Path]) -> No
     """A user may have folders called benchmarks or tests."""
     with zipfile.ZipFile(packages[0]) as wheel:
         names = {name.partition("/")[0] for name in wheel.namelist()}
-    assert names == {"sim", f"sandbox_exchange-{RELEASE}.dist-info"}
+    assert names == {"sim", "sandbox_exchange_pytest.py", f"sandbox_exchange-{RELEASE}.dist-info"}
 
 
 @pytest.mark.skipif(find_spec("twine") is None, reason="twine is not installed")
@@ -116,7 +116,7 @@ def test_tests_of_users_import_what_they_use(installed: Run) -> None:
 import sim.testing
 from sim import Simulation, load_scenario
 from importlib.metadata import entry_points
-assert [one for one in entry_points(group="pytest11") if one.value == "sim.testing.plugin"]
+assert [one for one in entry_points(group="pytest11") if one.value == "sandbox_exchange_pytest"]
 print(Simulation(load_scenario("quickstart"), seed=7).digest[:8])
 """
     assert installed("python", "-c", script).stdout.strip()

@@ -83,10 +83,10 @@ def test_a_record_has_number_instant_input_outcome_and_the_digest_after_it() -> 
     assert journal.digest == chained(7, 3, 4), "what is aside is not in it"
     assert file.getvalue() == encode_header(HEADER) + b"\n" + first + second
     assert list(journal.lines()) == [first[:-1], second[:-1]]
-    assert [index[2:] for index in journal.branch.positions(0, 2)] == [(4, 3, 1), (5, 4, 2)]
+    assert [index[2:] for index in journal.branch.positions(0, 2)] == [(4, 3, 1, 0), (5, 4, 2, 0)]
     assert (journal.seq, journal.last_line) == (2, second)
     journal.append(9, b"{}", b"{}", b"", 10)
-    assert journal.branch.position(3)[2:] == (10, 0, 0)
+    assert journal.branch.position(3)[2:] == (10, 0, 0, 0)
 
 
 def test_a_mark_is_a_line_that_the_digest_does_not_cover() -> None:

@@ -54,6 +54,7 @@ def of_command_line(mistake: str) -> list[str]:
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         Path("mine.yaml").write_text(BEGINNING)
         Path("notes.txt").write_text("mine")
+        Path("many.yaml").write_text("name: many\nextends: quickstart\nmatrix: {n: [a, b]}\n")
         output = run(mistake)
     return [*output.err.splitlines(), f"(exit code {output.code})"]
 

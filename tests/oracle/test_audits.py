@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from msgspec import json
 
+from sim.cli.main import main
 from sim.evidence.audit import Audit, audit_run
 from sim.kernel.instants import minutes
 from sim.kernel.resources import bundled_scenarios
 from sim.oracle.doubts import DOUBTS
 from sim.run.simulation import Simulation
 from tests.kit import Desk, begin
-from tests.kit.processes import sim
 
 LONG = ("quickstart", "life-size", "living-windows")
 
@@ -119,20 +119,20 @@ def test_a_law_that_fails_is_told_and_the_run_goes_on():
 
 
 @pytest.mark.parametrize("name", [name for name in bundled_scenarios() if name not in LONG])
-def test_a_bundled_scenario_is_lawful(name, tmp_path):
-    done = sim("run", name, "--verify", "--journal", tmp_path)
-    assert done.returncode == 0, done.stdout
+def test_a_bundled_scenario_is_lawful(name, tmp_path, capsys):
+    assert main(["run", name, "--verify", "--journal", str(tmp_path)]) == 0
     for journal in tmp_path.iterdir():
-        audited = sim("audit", journal, "--json")
-        verdict = json.decode(audited.stdout)
-        assert audited.returncode == 0 and verdict["disagreements"] == []
+        capsys.readouterr()
+        assert main(["audit", str(journal), "--json"]) == 0
+        verdict = json.decode(capsys.readouterr().out)
+        assert verdict["disagreements"] == []
         assert verdict["inputs"] == verdict["decided"] + sum(verdict["undecided"].values())
 
 
-def test_an_audit_of_something_else_says_so(tmp_path):
+def test_an_audit_of_something_else_says_so(tmp_path, capsys):
     notes, recording = tmp_path / "notes.txt", tmp_path / "session.ndjson"
     notes.write_text("nothing")
     recording.write_text('{"recording":1}\n')
-    assert sim("audit", notes).returncode == 2
-    refused = sim("audit", recording)
-    assert refused.returncode == 2 and f"`sim witness {recording}`" in refused.stderr
+    assert main(["audit", str(notes)]) == 2
+    assert main(["audit", str(recording)]) == 2
+    assert f"`sim witness {recording}`" in capsys.readouterr().err

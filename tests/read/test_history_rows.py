@@ -49,6 +49,22 @@ def tick(exchange: Any, price: int | str, asset: str = "btc") -> None:
     exchange.control("POST", f"/prices/crypto:{asset}", {"price": str(price)})
 
 
+def test_a_clearing_comes_of_the_trade_that_clears(exchange):
+    """One timer serves all trades; each advance names the last of those that it cleared."""
+    exchange.control("POST", "/instruments", MINE)
+    for clord_id in ("a", "b"):
+        for user, side in (("jon-adeyemi", "SELL"), ("mara-voss", "BUY")):
+            order = {"side": side, "qty": "1", "price": "0.50", "clord_id": f"{clord_id}{side}"}
+            participant = f"firms/atlas/users/{user}"
+            exchange.control("POST", "/orders", {"symbol": "mine", "as": participant} | order)
+        exchange.clock.advance("2s")
+    exchange.clock.advance("10m")
+    titles = {row["seq"]: row["title"] for row in rows(exchange)}
+    clearings = [row for row in rows(exchange) if row["title"] == "trade.clearing"]
+    causes = [titles[row["caused_by"]] for row in clearings]
+    assert ["aBUY" in causes[0], "bBUY" in causes[1], len(causes)] == [True, True, 2]
+
+
 @pytest.mark.scenario("../told.yaml")
 def test_there_is_a_row_for_each_input_and_each_names_the_one_that_it_comes_of(exchange):
     exchange.clock.advance("3m")

@@ -291,7 +291,7 @@ CLIENTS: dict[str, tuple[Client, Client]] = {
     "market-state": (shut("order", "OPEN", "order"), shut("order", "order")),
     "not-after-expiry": (shut("CLOSED", "EXPIRED"), shut("OPEN", "CLOSED", "EXPIRED", "order")),
     "scales-are-read": (tick(read=True), tick(read=False)),
-    "prices-on-tick": (prices("0.30", "0.31"), prices("0.30", "0.309")),
+    "price-precision": (prices("0.30", "0.31"), prices("0.30", "0.309")),
     "streams-are-resumed": (dropped(token=True), dropped()),
     "no-revocation-storm": (sessions(2), sessions(5)),
     "keepalive": (talks("40m", "40m", "40m"), talks("2h")),

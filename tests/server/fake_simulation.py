@@ -36,7 +36,11 @@ class FakeSimulation:
             assumptions=Assumptions(), quirks=Quirks(Entropy(7), lambda quirk: None)
         )
         calendar = SimpleNamespace(announced=tuple)
-        self.exchange = SimpleNamespace(ctx=choices, maintenance_calendar=calendar)
+        self.exchange = SimpleNamespace(
+            ctx=choices,
+            maintenance_calendar=calendar,
+            listeners=SimpleNamespace(closed=frozenset()),
+        )
         self.now = START
         self.inputs: list[tuple[Any, ...]] = []
         self.timers: list[tuple[int, str]] = []

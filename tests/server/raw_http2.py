@@ -10,6 +10,9 @@ _DATA, _HEADERS, _RESET, _SETTINGS, _GOAWAY = 0, 1, 3, 4, 7
 _END_STREAM, _END_HEADERS = 1, 4
 
 
+PREFACE, GOAWAY = _PREFACE, _GOAWAY
+
+
 def call(
     address: str, path: bytes, metadata: Iterable[tuple[bytes, bytes]] = (), message: bytes = b""
 ) -> bytes:
@@ -37,6 +40,17 @@ def call(
             + _frame(_DATA, _END_STREAM, 1, body)
         )
         return _answer(connection)
+
+
+def kinds(connection: socket.socket, until: int) -> list[int]:
+    """The kinds of the frames that arrive, up to one of a kind."""
+    received, kinds = b"", []
+    while until not in kinds and (piece := connection.recv(1 << 16)):
+        received += piece
+        while len(received) >= (end := 9 + int.from_bytes(received[:3], "big")) and received:
+            kinds.append(received[3])
+            received = received[end:]
+    return kinds
 
 
 def _answer(connection: socket.socket) -> bytes:
@@ -74,3 +88,6 @@ def _length(text: bytes) -> bytes:
         size.append(left & 127 | 128)
         left >>= 7
     return bytes((*size, left))
+
+
+SETTINGS, SETTINGS_ACK = _frame(_SETTINGS, 0, 0), _frame(_SETTINGS, 1, 0)

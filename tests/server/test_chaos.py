@@ -88,7 +88,7 @@ def test_a_fault_with_a_time_to_live_ends_by_the_clock(exchange):
     (last, _), attempts = patient(exchange, lambda: book(exchange))
     assert (last, attempts) == (200, 4)  # at 0, 1, 3 and 7 s
     (row,) = exchange.control("GET", "/faults")["faults"]
-    assert (row["over"], row["seen"], row["affected"]) == (True, 3, 3)
+    assert (row["over"], row["matched"], row["affected"]) == (True, 3, 3)
 
 
 @pytest.mark.spec("S7.1-8")
@@ -297,6 +297,15 @@ def test_a_stream_ends_with_the_code_and_frames_that_waited_come_first(
 # ---- the catalogue
 
 
+VALUES = {
+    "status": 503,
+    "code": "UNAVAILABLE",
+    "delay": "1s",
+    "patch": "unknown-enum",
+    "timestamp": "-10m",
+}
+
+
 def test_the_catalogue_of_faults_says_what_can_happen_where(exchange):
     rows = {
         row["act"]: row["matches"].split(", ")
@@ -305,7 +314,7 @@ def test_the_catalogue_of_faults_says_what_can_happen_where(exchange):
     assert list(rows) == [kind.name for kind in KINDS]
     for kind in KINDS:
         for plane in PLANES:
-            value = {"status": 503, "code": "UNAVAILABLE", "delay": "1s"}.get(kind.name, True)
+            value = VALUES.get(kind.name, True)
             body = {"match": {"plane": plane, "operation": "nothing-*"}, "act": {kind.name: value}}
             try:
                 exchange.control("POST", "/faults", body)

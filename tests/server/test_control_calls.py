@@ -66,6 +66,11 @@ def steps(exchange):
         ],
         "POST /faults": [("", {"match": {"operation": "ListLeagues"}, "act": {"status": 503}})],
         "DELETE /faults/{id}": [("f1", None)],
+        "POST /listeners/{plane}": [
+            ("retail", {"accept": False, "for": "10s"}),
+            ("retail", {"accept": True}),
+        ],
+        "POST /connections/{plane}/drop": [("auth/drop", {"how": "close"})],
         "POST /maintenance": [("", {"begins": "+5h", "length": "10m"})],
         "DELETE /maintenance/{name}": [("window-1", None)],
         "PUT /preset": [("", {"name": "ideal"})],
@@ -147,7 +152,7 @@ def test_every_call_does_what_it_says(exchange, steps):
     cases = answers["GET /state/verifications"]["verifications"]
     assert [row["external_id"] for row in cases] == ["c-1", "c-2"]
     assert all(answers[f"GET /state/{view}"][view] is not None for view in VIEWS)
-    kinds = {"operations", "quirks", "faults", "presets", "assumptions", "observations"}
+    kinds = {"operations", "quirks", "faults", "patches", "presets", "assumptions", "observations"}
     assert set(answers["GET /catalogue"]) == kinds
 
 

@@ -36,7 +36,7 @@ def test_the_node_package_keeps_its_promises(package):
         "node", "--test", "test/exchange.test.mjs", cwd=package, SIM_COMMAND=command, timeout=240
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "# pass 9" in done.stdout
+    assert "# pass 10" in done.stdout
 
 
 @needs("typescript", "@types/node")

@@ -4,6 +4,7 @@ clients.
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -414,3 +415,18 @@ def test_an_exchange_for_a_module_or_a_session(pytester):
     result = pytester.runpytest_subprocess("-p", "no:asyncio", "-p", "no:xdist", "-W", "error")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*assert not *", "scenario maintenance-window, seed 9*"])
+
+
+@pytest.mark.parametrize("shadow", ["sim.py", "sim/__init__.py", "tests/sim/__init__.py"])
+def test_a_users_own_sim_fails_only_the_tests_that_need_the_exchange(pytester, monkeypatch, shadow):
+    """A file, a package, and a package of tests."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    own = pytester.path / shadow
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text("mine = 7\n")
+    test = "def test_plain():\n    from sim import mine\ndef test_other(exchange):\n    pass\n"
+    (own.parent / "test_own.py").write_text(test)
+    result = pytester.run(sys.executable, "-m", "pytest", "-p", "sandbox_exchange_pytest")
+    result.assert_outcomes(passed=1, errors=1)
+    shadowing = own if own.name == "sim.py" else own.parent
+    result.stdout.fnmatch_lines([f"the exchange of this test needs*{shadowing} stands in front*"])

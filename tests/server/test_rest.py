@@ -164,7 +164,7 @@ async def test_what_is_no_http_gets_a_plain_400_in_the_words_of_its_plane_withou
     for plane, body in (
         ("gateway", b'{"code":3,"message":"bad request","details":[]}'),
         ("exchange", b'{"code":3,"message":"bad request","details":[]}'),
-        ("retail", b'{"status":400,"message":"bad request"}'),
+        ("retail", b'{"code":3,"message":"bad request","details":[]}'),
     ):
         output = await raw_http(getattr(served.at, plane), sent)
         assert output.startswith(b"HTTP/1.1 400 Bad Request")

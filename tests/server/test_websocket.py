@@ -54,7 +54,7 @@ async def test_only_the_retail_plane_upgrades(served):
 async def test_half_a_handshake_is_a_bad_request_and_no_input(served):
     answer = await served.ask("retail", MARKETS, headers={"Upgrade": "websocket"})
     assert answer.status == 400
-    assert answer.json() == {"status": 400, "message": "no valid WebSocket handshake"}
+    assert answer.json() == {"code": 3, "message": "no valid WebSocket handshake", "details": []}
     assert served.sim.inputs == []
 
 

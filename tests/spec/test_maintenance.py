@@ -132,7 +132,7 @@ def test_w4_every_retail_and_exchange_call_is_refused_in_its_planes_shape_withou
     )
     assert (retail.status, retail.json()) == (
         503,
-        {"status": 503, "message": "Service Unavailable"},
+        {"code": 14, "message": "service unavailable", "details": []},
     )
     assert "retry-after" not in exchange.headers and "retry-after" not in retail.headers
 

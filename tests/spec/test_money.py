@@ -156,7 +156,7 @@ def test_p4_how_retail_refuses_what_cannot_be_paid_is_a_switch(
     if status == 200:
         assert world.retail_read(answer.json()["id"])["state"] == "ORDER_STATE_REJECTED"
     else:
-        assert answer.json() == {"status": 400, "message": "You don't have enough funds"}
+        assert answer.json() == {"code": 3, "message": "You don't have enough funds", "details": []}
     assert world.customer().get("/v1/orders/open").json() == {"orders": []}
 
 

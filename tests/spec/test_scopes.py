@@ -117,6 +117,7 @@ def world() -> Desk:
         for scope in SCOPES
     )
     text = f"world:\n  firms:\n{firms}{_firm('none', [])}"
+    text += "assumptions: {reports.bulk_export: served}\n"
     return begin(more=text, start=WHILE_FUNDED_ORDERS_EXIST, limits=False)
 
 

@@ -379,11 +379,11 @@ def test_positions_average_and_cross_zero() -> None:
     """
     pit = Pit()
     pit.deal(60, 100)
-    assert pit.money(0) == ("940.00", "940.00", "0.00", "0.00")
-    assert pit.money(1) == ("1060.00", "960.00", "100.00", "0.00")
+    assert pit.money(0) == ("940", "940", "0", "0")
+    assert pit.money(1) == ("1060", "960", "100", "0")
     pit.order(2, "sell", 40, 150)
     pit.order(1, "buy", 40, 150)
-    assert (pit.position(1), pit.money(1)[0]) == ((50, 2000, 2000), "1000.00")
+    assert (pit.position(1), pit.money(1)[0]) == ((50, 2000, 2000), "1000")
     pit.order(3, "sell", 33, 2, symbol="vec-b")
     pit.order(3, "sell", 34, 1, symbol="vec-b")
     pit.order(0, "buy", 34, 3, symbol="vec-b")
@@ -400,7 +400,7 @@ def test_closing_contracts_go_to_the_best_price_and_cost_nothing() -> None:
     pit.deal(50, 10)
     pit.order(0, "sell", 90, 10)
     pit.order(0, "sell", 60, 10)
-    assert pit.money(0)[3] == "1.00"
+    assert pit.money(0)[3] == "1"
     pit = Pit(cash="10")
     pit.deal(50, 10)
     pit.order(0, "sell", 60, 20)

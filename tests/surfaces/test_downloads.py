@@ -21,9 +21,10 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.model.commands import CancelOrder
 from sim.core.model.enums import Side, TimeInForce
 from sim.core.model.refusals import Unavailable
+from sim.evidence.audit import Audit
 from sim.kernel.instants import minutes
 from sim.run.client.client import RpcError
-from tests.kit import Desk
+from tests.kit import Desk, begin, refused
 from tests.surfaces.callers import counted, place, unlimited_world
 
 TRADES = 1600
@@ -230,3 +231,19 @@ def test_a_journey_in_time_ends_a_download(world: Desk, download: Download, ask:
 def csv_rows(text: bytes) -> dict[str, dict[str, str]]:
     """Rows by id."""
     return {row["id"]: row for row in csv.DictReader(io.StringIO(text.decode()))}
+
+
+@pytest.mark.reading("documented")
+@pytest.mark.parametrize("download", REPORTS, ids=lambda download: download.operation)
+def test_no_bulk_export_of_reports_exists_unless_it_is_observed(download: Download) -> None:
+    """§4.3: an unknown method, and a path for which at most the GET of a record exists."""
+    world = begin(limits=False)
+    law = Audit(world.simulation)
+    for verb in ("POST", "PUT"):
+        answer = world.trader().request(verb, download.path)
+        assert answer.status == 404 or answer.headers["allow"] == "GET"
+    with refused(12):
+        list(world.rpc_trader().download(download.operation, download.request()))
+    assert law.verdict.disagreements == []
+    world.assume("reports.bulk_export", "served")
+    assert world.trader().post(download.path, json={}).status == 200

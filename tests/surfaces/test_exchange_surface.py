@@ -10,6 +10,7 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.incentives.incentives import Reward
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import DOLLAR
+from sim.evidence.audit import Audit
 from sim.kernel.instants import format_instant, minutes
 from sim.run.client.client import Http, RpcError
 from tests.kit import Desk, partner_order, rpc_order
@@ -71,34 +72,39 @@ def test_book_and_bbo_need_no_participant_and_agree_with_each_other(
     assert isinstance(book["bids"][0]["qty"], str) and book["state"] == "INSTRUMENT_STATE_OPEN"
     bbo = world.partner.get(f"/v1/orderbook/{instrument.symbol}/bbo").json()
     assert (int(bbo["bestBid"]["px"]), int(bbo["bestOffer"]["px"])) == (bids[0], offers[0])
-    assert (int(bbo["spread"]), int(bbo["midPrice"])) == (
+    assert (int(bbo["spread"]), float(bbo["midPrice"])) == (
         offers[0] - bids[0],
-        (offers[0] + bids[0]) // 2,
+        (offers[0] + bids[0]) / 2,
     )
     request = wire.GetBBORequest(symbol=instrument.symbol)
     result = world.rpc_partner.call("OrderBookAPI.GetBBO", request)
-    assert (result.spread, result.mid_price) == (int(bbo["spread"]), int(bbo["midPrice"]))
+    assert (result.spread, result.mid_price) == (int(bbo["spread"]), int(float(bbo["midPrice"])))
 
 
 @pytest.mark.spec("S2.5-2")
-def test_a_mid_price_between_two_units_is_rounded_as_asked_in_the_same_instant_too(
+def test_a_mid_price_between_two_units_is_exact_or_rounded_in_the_same_instant_too(
     world: Desk,
 ) -> None:
+    """§2.5: the average, as text; a whole number of gRPC is rounded down."""
     instrument, displayed = world.listed("between"), []
+    law, request = Audit(world.simulation), wire.GetBBORequest(symbol="between")
     world.place(instrument, "sell", 56, user=1)
     for bid in (40, 41, 43, 45, 47):
         world.place(instrument, "buy", bid)
-        for rounding in ("down", "up", "even"):
+        for rounding in ("exact", "down", "up", "even"):
             world.assume("book.mid_price_rounding", rounding)
             bbo = world.partner.get("/v1/orderbook/between/bbo").json()
+            answer = world.rpc_partner.call("OrderBookAPI.GetBBO", request)
+            assert answer.mid_price == int(bbo["midPrice"].removesuffix(".5"))
             displayed.append((bbo["spread"], bbo["midPrice"]))
     assert displayed == [
-        *[("16", "48")] * 3,
-        *(("15", "48"), ("15", "49"), ("15", "48")),
-        *(("13", "49"), ("13", "50"), ("13", "50")),
-        *(("11", "50"), ("11", "51"), ("11", "50")),
-        *(("9", "51"), ("9", "52"), ("9", "52")),
+        *[("16", "48")] * 4,
+        *(("15", "48.5"), ("15", "48"), ("15", "49"), ("15", "48")),
+        *(("13", "49.5"), ("13", "49"), ("13", "50"), ("13", "50")),
+        *(("11", "50.5"), ("11", "50"), ("11", "51"), ("11", "50")),
+        *(("9", "51.5"), ("9", "51"), ("9", "52"), ("9", "52")),
     ]
+    assert law.verdict.disagreements == []
 
 
 @pytest.mark.spec("S2.4-1", "S2.4-2", "S2.4-3", "S4.3-3", "S5.1-7")

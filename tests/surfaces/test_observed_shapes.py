@@ -76,7 +76,7 @@ EXECUTION = {
 FILL = {
     **EXECUTION,
     "lastShares": QTY,
-    "lastPx": CENTS,
+    "lastPx": FOUR,
     "tradeId": ID,
     "commissionNotionalCollected": FOUR,
     "commissionSpreadPx": FOUR,
@@ -108,7 +108,7 @@ TRADE = {
     "state": r"TRADE_STATE_\w+",
     "createTime": MOMENT,
     "updateTime": MOMENT,
-    "price": CENTS,
+    "price": FOUR,
     "qty": r"\d+",
     "qtyDecimal": QTY,
     "isAggressor": bool,
@@ -118,7 +118,7 @@ TRADE = {
     "passiveExecution": {**FILL, "aggressor": False},
     "aggressor": ORDER,
     "passive": ORDER,
-    "cost": FOUR,
+    "cost": PLAIN,
     "market": dict,
     "reportingCounterparty": "",
     "createTradeDate": MIDNIGHT,
@@ -207,7 +207,7 @@ BOOK = {
     "stats": STATS,
     "transactTime": MOMENT,
 }
-SAMPLE = {"timestamp": MOMENT, "longPrice": FOUR, "shortPrice": FOUR}
+SAMPLE = {"longPx": FOUR, "shortPx": FOUR, "ts": MOMENT}
 BALANCE = {
     **dict.fromkeys(
         (
@@ -278,6 +278,10 @@ class Traded:
     def check(self, result: Any, shape: Any) -> None:
         """Hold a value against its shape, with what the reading adds to market data."""
         assert list(misfits(result, shape)) == []
+
+    def book(self, stats: dict[str, Any], sample: Any) -> dict[str, Any]:
+        """The shape of a book, whose statistics carry the sample."""
+        return {**BOOK, "stats": self.with_sample(stats, sample)}
 
     def with_sample(self, shape: dict[str, Any], sample: Any) -> dict[str, Any]:
         """Market data carry the last price sample in the reading `observed` only."""
@@ -352,13 +356,13 @@ def test_balance_changes_are_flat_and_have_transactions(traded: Traded) -> None:
 def test_market_data(traded: Traded) -> None:
     before_lite, before_book = traded.empty
     traded.check(before_lite, traded.with_sample(EMPTY_LITE, None))
-    traded.check(before_book, traded.with_sample({**BOOK, "stats": {}}, None))
+    traded.check(before_book, traded.book({}, None))
     traded.check(traded.data("bbo"), traded.with_sample(LITE, SAMPLE))
-    traded.check(traded.data("book"), traded.with_sample(BOOK, SAMPLE))
+    traded.check(traded.data("book"), traded.book(STATS, SAMPLE))
     lite = traded.frames("MARKET_DATA_LITE", "marketDataLite")[-1]
     traded.check(lite, traded.with_sample(LITE_FRAME, SAMPLE))
     book = traded.frames("MARKET_DATA", "marketData")[-1]
-    traded.check(book, traded.with_sample(BOOK, SAMPLE))
+    traded.check(book, traded.book(STATS, SAMPLE))
     # Recordings of REST show a hundred times as much in markets of price scale 100.
     hundredfold = {"documented": "0.95", "observed": "95.00"}[traded.reading]
     assert traded.data("book")["stats"]["notionalTraded"]["value"] == hundredfold
@@ -394,14 +398,14 @@ def test_an_open_market_is_marked_each_day_and_a_settled_one_has_a_settlement(
 ) -> None:
     traded.world.advance_to("2026-09-08T17:00:00-04:00")
     stats = traded.data("book")["stats"]
-    traded.check(stats, MARKED)
+    traded.check(stats, traded.with_sample(MARKED, SAMPLE))
     assert stats["settlementPx"]["value"] == "0.0500"
     assert traded.data("bbo")["settlementPx"]["value"] == "0.0500"
     for kind in traded.sockets:
         traded.sockets[kind].take()
     settle = {"price": "1"}
     traded.world.absorb(traded.sim.control("instrument.settle", traded.slug, settle))
-    traded.check(traded.data("book")["stats"], SETTLED)
+    traded.check(traded.data("book")["stats"], traded.with_sample(SETTLED, SAMPLE))
     (resolution,) = traded.activities("POSITION_RESOLUTION")
     traded.check(resolution, RESOLUTION)
     before, after = resolution["beforePosition"], resolution["afterPosition"]
@@ -425,7 +429,7 @@ def amount(value: Any) -> float:
 def test_a_dashboard_shows_the_profit_of_every_position(reading: str) -> None:
     """Value of the holding less what it cost: a loss of the fees alone at an unchanged price."""
     traded = Traded(reading)
-    for client, fee in ((traded.taker, 0.0542), (traded.maker, -0.0113)):
+    for client, fee in ((traded.taker, 0.05), (traded.maker, -0.01)):
         held = traded.position(client)
         assert amount(held["cost"]) == pytest.approx(amount(held["baseCost"]) + fee, abs=1e-9)
     held = traded.position(traded.taker)
@@ -438,8 +442,8 @@ def test_a_dashboard_shows_the_profit_of_every_position(reading: str) -> None:
         for client in (traded.taker, traded.maker)
     }
     assert profit == {
-        "LONG": pytest.approx(0.57 - 0.95 - 0.0542),
-        "SHORT": pytest.approx(19 * 0.97 - 19 * 0.95 + 0.0113),
+        "LONG": pytest.approx(0.57 - 0.95 - 0.05),
+        "SHORT": pytest.approx(19 * 0.97 - 19 * 0.95 + 0.01),
     }
 
 
@@ -456,7 +460,9 @@ def test_a_trade_history_knows_who_bought_and_who_sold(reading: str) -> None:
         execution = trade[f"{'aggressor' if trade['isAggressor'] else 'passive'}Execution"]
         assert (own["side"], own["intent"]) == (side, intent)
         assert execution["order"] == own and execution["tradeId"] == trade["id"]
-        assert amount(trade["cost"]) == pytest.approx(0.95)
+        assert amount(trade["cost"]) == pytest.approx(
+            0.95 + amount(execution["commissionNotionalCollected"])
+        )
 
 
 @pytest.mark.parametrize("reading", READINGS)

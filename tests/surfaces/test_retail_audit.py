@@ -103,7 +103,11 @@ def test_the_edge_waits_thirty_seconds_for_an_answer(
     start = world.now
     answer = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
     assert (answer.status, answer.reply.ready_at - start) == (status, 30 * 10**9)
-    assert status == 200 or answer.json() == {"status": 504, "message": "upstream timeout"}
+    assert status == 200 or answer.json() == {
+        "code": 4,
+        "message": "upstream timeout",
+        "details": [],
+    }
     assert len(client.get("/v1/orders/open").json()["orders"]) == 1
 
 

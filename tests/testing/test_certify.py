@@ -95,7 +95,7 @@ def test_a_good_client_passes_and_what_it_never_did_is_not_exercised(good: list[
     assert unexercised == [
         "survives-retail-maintenance",
         "narrow-reports",
-        "prices-on-tick",
+        "price-precision",
         "quotes-by-the-requester",
         "confirm-in-time",
     ]

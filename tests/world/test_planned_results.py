@@ -118,7 +118,7 @@ def test_of_outcomes_that_exclude_each_other_exactly_one_pays(later: GameDesk) -
         three = [
             market["slug"]
             for market in event["markets"]
-            if market["sportsMarketType"] == "drawable_outcome"
+            if market["sportsMarketType"] in ("drawable_outcome", "soccer_team_full_time_winner")
         ]
         assert sum(later.settled(slug) for slug in three) == 1
 

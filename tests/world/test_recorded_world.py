@@ -80,9 +80,9 @@ def chosen(events: list[Any], each: int = 1) -> Iterator[Any]:
     """Return the first events of each league or topic, and all events that are not games."""
     observed: dict[tuple[str, str, bool], int] = {}
     for event in events:
-        kind = (event["category"], event["subcategory"], bool(event["gameId"]))
+        kind = (event["category"], event["subcategory"], bool(event.get("gameId")))
         observed[kind] = observed.get(kind, 0) + 1
-        if observed[kind] <= each or not event["gameId"]:
+        if observed[kind] <= each or not event.get("gameId"):
             yield event
 
 
@@ -112,12 +112,12 @@ def test_sports_leagues_tags_series_teams_and_players(recorded_world: Connection
 def test_events_of_the_quickstart(recorded_world: Connection) -> None:
     events = every(recorded_world, "/v1/events", "events")
     head = [f"{len(events)} events, {sum(len(event['markets']) for event in events)} markets"]
-    games = [event for event in events if event["gameId"]]
+    games = [event for event in events if event.get("gameId")]
     check_recorded(
         "events.txt",
         [
             *head,
-            *(event_line(event) for event in events if not event["gameId"]),
+            *(event_line(event) for event in events if not event.get("gameId")),
             *(event_line(event) for event in games[:60]),
             *(event_line(event) for event in games[60::40]),
         ],
@@ -185,7 +185,7 @@ def test_programs_and_what_they_paid(recorded_world: Connection) -> None:
 def test_recurring_markets(recorded_world: Connection) -> None:
     """Of each series the windows listed at the start and one that is over, by number and symbol."""
     world, lines = recorded_world, []
-    series = [item for item in every(world, "/v1/series", "series") if item["recurrence"]]
+    series = [item for item in every(world, "/v1/series", "series") if item.get("recurrence")]
     numbers = [int(item["id"]) for item in series if "Up or Down" in item["title"]]
     for number in numbers:
         events = every(world, "/v1/events", "events", seriesId=number)

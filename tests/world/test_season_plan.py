@@ -157,7 +157,7 @@ def test_what_is_planned_is_what_it_was(season: list[ScheduledGame]) -> None:
     check_recorded(
         "season.txt",
         [
-            f"{game.stem} home {game.home.abbreviation} {(game.start - game.created) // MINUTE}"
+            f"{game.stem} home {game.home.display_abbreviation} {(game.start - game.created) // MINUTE}"
             f" {(game.start - game.opens) // MINUTE} {','.join(game.sets)}"
             for game in season[::2]
         ],

@@ -6,6 +6,10 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { accessSync, constants } from "node:fs";
 
+import { arm, type FuseLimits } from "./fuse.js";
+
+export { LiveHostRefused } from "./fuse.js";
+
 /** A partner firm of the ready file. */
 export interface Firm {
   firm: string;
@@ -38,7 +42,7 @@ export interface Ready {
   symbols: Record<string, string[]>;
 }
 
-export interface StartOptions {
+export interface StartOptions extends FuseLimits {
   /** Bundled name or path; default: quickstart. */
   scenario?: string;
   seed?: number;
@@ -221,8 +225,10 @@ export async function start(options: StartOptions = {}): Promise<Exchange> {
   ];
   const child = spawn(command!, args, { stdio: ["ignore", "pipe", "pipe"] });
   const kill = (): void => void child.kill("SIGKILL");
+  const disarm = arm(options);
   process.once("exit", kill); // a test run that ends early leaves nothing behind
   const end = async (): Promise<void> => {
+    disarm();
     process.removeListener("exit", kill);
     await ended(child);
     await rm(folder, { recursive: true, force: true });

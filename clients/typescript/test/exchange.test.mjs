@@ -2,7 +2,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { ControlError, start } from "../dist/index.js";
+import http from "node:http";
+import https from "node:https";
+import net from "node:net";
+import { lookup } from "node:dns/promises";
+
+import { ControlError, LiveHostRefused, start } from "../dist/index.js";
 
 let exchange;
 before(async () => {
@@ -93,4 +98,22 @@ test("stop ends it", async () => {
   await other.stop();
   await assert.rejects(fetch(other.ready.gateway));
   await other.stop(); // again is no mistake
+});
+
+test("while it is served, nothing connects to the real service", async () => {
+  const host = "api.polymarket.us";
+  await assert.rejects(fetch(`https://${host}/v1/markets`), LiveHostRefused);
+  await assert.rejects(async () => await lookup(host), LiveHostRefused);
+  assert.throws(() => net.connect(443, host), LiveHostRefused);
+  assert.throws(() => net.connect({ port: 443, host: "POLYMARKET.US." }), LiveHostRefused);
+  for (const client of [http, https]) {
+    const failed = new Promise((_, reject) => {
+      client.get({ host }).once("error", reject);
+    });
+    await assert.rejects(failed, LiveHostRefused);
+  }
+  await assert.rejects(fetch("http://notpolymarket.us.invalid/"), TypeError);
+  const other = await start({ allowLiveHosts: [host] });
+  await assert.rejects(fetch("https://gateway.polymarket.us"), LiveHostRefused);
+  await other.stop();
 });

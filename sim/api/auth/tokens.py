@@ -19,7 +19,7 @@ from sim.core.identity.credentials import GRANT_TYPE, TokenRequest
 def issue_token(
     exchange: Exchange, caller: Caller, request: wire.IssueTokenRequest
 ) -> wire.IssueTokenResponse:
-    """Issue a bearer token for 180 seconds.
+    """Issue a bearer token for 180 seconds (assumption `token.life`).
 
     The assertion itself is redacted in the request; `caller.credential` holds its verification.
     """

@@ -26,6 +26,8 @@ from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from sim.api.codecs.dialect import Dialect
 from sim.api.codecs.large_messages import (
     LARGE_MESSAGES,
@@ -55,6 +57,9 @@ def _writers(dialect: Dialect) -> _Writers:
     return _Writers(dialect)
 
 
+UNPADDED = "unpadded"  # a switch of its own: numbers as text are as short as they can be
+
+
 class _Writers:
     """Generates the functions of one dialect, which call each other through one namespace."""
 
@@ -75,6 +80,7 @@ class _Writers:
             "join": ",".join,
             "in_quotes": '"{}"'.format,
             "four_decimals": '"{:.4f}"'.format,
+            "unpadded": lambda value: f'"{write_double(value)}"',
             "true": "true",
             "false": "false",
             "null": "null",
@@ -179,7 +185,7 @@ class _Writers:
 
     def _absent(self, cls: type[Message], field: Field) -> str | None:
         """Return the condition on `v` under which a field is left out; None: never."""
-        if self._dialect.write_unset and always_written(cls, field):
+        if self._dialect.write_unset and always_written(cls, field, self._switches):
             return None
         return "v is None" if field.nullable else "not v"
 
@@ -213,14 +219,24 @@ class _Writers:
                     f"{field.type_name} has a list of large messages, so no other message may"
                     " contain it"
                 )
-            return self._writer(cls)
+            writer = self._writer(cls)
+            is_text = any(each.text_by in self._switches for each in fields_of(cls))
+            if field.padded_by and is_text:
+                self._namespace[f"plain_{writer}"] = self._unpadded(cls)
+                return f"({writer} if m.{field.padded_by} else plain_{writer})"
+            return writer
         if field.kind == "enum":
             return f"{self._enum(field)}.__getitem__"
         if field.kind in INTEGER_RANGES:
             return "in_quotes" if self._in_quotes(field) else "str"
         if field.text_by and field.text_by in self._switches:
-            return "four_decimals"
+            return "unpadded" if UNPADDED in self._switches else "four_decimals"
         return _FUNCTIONS[field.kind]
+
+    def _unpadded(self, cls: type[Message]) -> Any:
+        """Return the function of a message type that writes numbers as text without padding."""
+        others = _writers(replace(self._dialect, switches=self._switches | {UNPADDED}))
+        return others._namespace[others._writer(cls)]
 
     def _in_quotes(self, field: Field) -> bool:
         as_text = field.text_by and field.text_by in self._switches

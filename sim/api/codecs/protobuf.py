@@ -90,7 +90,7 @@ class _Codec:
     def encoder(self, cls: type[Message]) -> Callable[[Any], bytes]:
         encoder = self._encoders.get(cls)
         if encoder is None:
-            make, put = _message_class(cls), self._namespace[self._putter(cls)]
+            make, put = message_class(cls), self._namespace[self._putter(cls)]
 
             def encode(message: Any) -> bytes:
                 target = make()
@@ -106,7 +106,7 @@ class _Codec:
         if decoder is None:
             from google.protobuf.message import DecodeError
 
-            parse, get = _message_class(cls).FromString, self._namespace[self._getter(cls)]
+            parse, get = message_class(cls).FromString, self._namespace[self._getter(cls)]
 
             def decode(data: bytes) -> Any:
                 try:
@@ -223,7 +223,8 @@ def _place(field: Field) -> str:
     return f"getattr(p, {field.name!r})" if keyword.iskeyword(field.name) else f"p.{field.name}"
 
 
-def _message_class(cls: type[Message]) -> Any:
+def message_class(cls: type[Message]) -> Any:
+    """Return the library's class of a message type."""
     from google.protobuf.message_factory import GetMessageClass
 
     return GetMessageClass(descriptor_pool().FindMessageTypeByName(cls.__full_name__))

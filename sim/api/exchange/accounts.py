@@ -24,7 +24,7 @@ def get_who_am_i(
     return wire.GetWhoAmIResponse(
         user=user.name if user else f"{firm.name}/users/{firm.client_id}",
         user_display_name=user.display_name if user else firm.display_name,
-        firm=firm.id,
+        firm=firm.name,
         firm_display_name=firm.display_name,
         audience=caller.audience or exchange.credentials.environment.audience,
         firm_type=firm.type,

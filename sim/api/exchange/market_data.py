@@ -114,9 +114,18 @@ def _bbo(
     )
 
 
+class _WithHalf(int):
+    """A whole number for protobuf, and the exact mean in JSON: 57 and "57.5"."""
+
+    def __str__(self) -> str:
+        return f"{int(self)}.5"
+
+
 def _half(both: int, rounding: str) -> int:
-    """Return half of the sum of two prices, rounded to whole price units."""
+    """Return half of the sum of two prices, "exact" or rounded to whole price units."""
     half, odd = divmod(both, 2)
+    if odd and rounding == "exact":
+        return _WithHalf(half)
     return half + (odd if rounding == "up" or (rounding == "even" and half % 2) else 0)
 
 

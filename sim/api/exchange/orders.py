@@ -103,12 +103,14 @@ def insert_order_list(
 def preview_order(
     exchange: Exchange, caller: Caller, request: wire.PreviewOrderRequest
 ) -> wire.PreviewOrderResponse:
-    """Return the order that would be accepted, without placing it."""
+    """Return the order that would be accepted, as PENDING_NEW, without placing it."""
     remedy = "send the order to preview as request"
     command = place_command(caller, require(request.request, "request", rule="M2", remedy=remedy))
     exchange.order_sessions.check(command.session_id, command.account)
     order = exchange.trading.order_service.preview(command)
-    return wire.PreviewOrderResponse(preview_order=order_message(exchange, order))
+    message = order_message(exchange, order)
+    message.state = wire.OrderState.ORDER_STATE_PENDING_NEW
+    return wire.PreviewOrderResponse(preview_order=message)
 
 
 def place_command(

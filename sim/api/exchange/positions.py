@@ -29,7 +29,7 @@ def get_account_balance(
 
     A clearing account is refused as "invalid account" (rule P26).
     """
-    account = balance_account(exchange, caller, request.name)
+    account = balance_account(exchange, caller, request.name or request.account)
     if request.currency.upper() not in ("", CURRENCY):
         raise InvalidRequest(
             f"currency must be {CURRENCY}", rule="P26", remedy=f"send currency={CURRENCY}"
@@ -58,19 +58,23 @@ def _balance(exchange: Exchange, account: str) -> wire.GetAccountBalanceResponse
     power = trading.buying_power(account)
     rows = trading.ledger.entries(account)
     return wire.GetAccountBalanceResponse(
-        balance=cash_text(trading.ledger.balance(account)),
-        capital_requirement=cash_text(margin),
-        excess_capital=cash_text(power),
-        buying_power=cash_text(_spendable(exchange, account, power)),
-        total_security_notional_value=cash_text(0),
-        total_security_available_value=cash_text(0),
-        open_orders=cash_text(trading.open_orders_reserve(account)),
+        balance=_text(trading.ledger.balance(account)),
+        capital_requirement=_text(margin),
+        excess_capital=_text(power),
+        buying_power=_text(_spendable(exchange, account, power)),
+        total_security_notional_value=_text(0),
+        total_security_available_value=_text(0),
+        open_orders=_text(trading.open_orders_reserve(account)),
         alternate_capital_requirement_currency=CURRENCY,
-        alternate_capital_requirement=cash_text(margin),
-        unsettled_funds=cash_text(0),
-        margin_requirement=cash_text(margin),
+        alternate_capital_requirement=_text(margin),
+        unsettled_funds=_text(0),
+        margin_requirement=_text(margin),
         update_time=rows[-1].at if rows else None,
     )
+
+
+def _text(cash: Cash) -> str:
+    return cash_text(cash, places=0)
 
 
 def _spendable(exchange: Exchange, account: str, power: Cash) -> Cash:

@@ -6,13 +6,13 @@ or repeat some.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 from sim.api.pipeline.account_access import visible_accounts
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles, require
-from sim.api.pipeline.paging import paged
+from sim.api.pipeline.paging import R, paged
 from sim.api.rendering.exchange_orders import execution_message, order_message, trade_message
 from sim.api.rendering.retention import (
     EXECUTION_RETENTION,
@@ -30,10 +30,11 @@ from sim.api.reports.filters import (
     select_trades,
 )
 from sim.contract.messages import exchange_v1 as wire
+from sim.core.catalogue.assumptions import SEARCH_PAGE_SIZE
 from sim.core.catalogue.quirks import UNFILTERED_REPORTS_TIME_OUT, UNFILTERED_SEARCH_TIMES_OUT
 from sim.core.exchange import Exchange
 from sim.core.model.orders import Execution, Order
-from sim.core.model.refusals import EdgeTimeout, NotFound, cut
+from sim.core.model.refusals import EdgeTimeout, NotFound, TooManyRecords, cut
 from sim.core.trading.synchronous import EDGE_TIMEOUT
 from sim.kernel.instants import NS_PER_MS, Span, seconds
 
@@ -58,7 +59,7 @@ def search_orders(
 ) -> wire.SearchOrdersResponse:
     """Search orders in their current state, newest first."""
     orders = select_orders(exchange, visible_accounts(caller, request.accounts), request)
-    page, following = paged(orders, request)
+    page, following = searched(exchange, orders, request)
     _check_edge_timeout(exchange, request)
     with_last = page if request.with_last_execution else []
     return wire.SearchOrdersResponse(
@@ -140,7 +141,7 @@ def search_executions(
     A window before the retention boundary is empty, not an error (rule R10).
     """
     rows = select_executions(exchange, visible_accounts(caller, request.accounts), request)
-    page, following = paged(rows, request)
+    page, following = searched(exchange, rows, request)
     _check_edge_timeout(exchange, request)
     return wire.SearchExecutionsResponse(
         executions=[execution_message(exchange, execution) for execution in page], **following
@@ -180,6 +181,16 @@ def download_executions(
     return (wire.DownloadExecutionsResponse(filechunk=chunk.decode()) for chunk in chunks)
 
 
+def searched(
+    exchange: Exchange, rows: Iterable[R], request: Any
+) -> tuple[Sequence[R], dict[str, Any]]:
+    """Return the page of a search, as `paged` does. A page size may be required."""
+    required = exchange.ctx.assumptions.text(SEARCH_PAGE_SIZE) == "required"
+    if required and not request.page_size:
+        raise TooManyRecords(remedy="send pageSize")
+    return paged(rows, request)
+
+
 # ---- trades
 
 
@@ -195,7 +206,7 @@ def search_trades(
     accounts = visible_accounts(caller, request.accounts)
     conditions = conditions_of(request)
     trades = select_trades(exchange, accounts, request, conditions)
-    page, following = paged(trades, request)
+    page, following = searched(exchange, trades, request)
     narrow = is_narrow(request, conditions)
     if not narrow and exchange.ctx.quirks.applies(UNFILTERED_SEARCH_TIMES_OUT):
         raise EdgeTimeout(EDGE_TIMEOUT, rule="R6", remedy=_NARROWER)

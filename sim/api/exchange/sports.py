@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
-from sim.api.gateway.list_query import arranged, page
+from sim.api.gateway.list_query import arranged, ascending, page
 from sim.api.gateway.sports import league_facts, teams_of_provider, teams_where
 from sim.api.pipeline.handler import handles
 from sim.contract.messages import exchange_v1 as wire
@@ -42,7 +42,7 @@ def get_sports_teams(
             f"order_by must be one of {', '.join(_TEAM_KEYS)}", remedy="omit it to sort by id"
         )
     teams = teams_where(exchange, request.filters or wire.TeamsFilters())
-    ordered = arranged(teams, _TEAM_KEYS, (order,), request.order_direction or "asc")
+    ordered = arranged(teams, _TEAM_KEYS, (order,), ascending(request.order_direction or "asc"))
     teams = page(ordered, request.limit or 0, request.offset or 0)
     return wire.GetSportsTeamsResponse(teams=[_team(team) for team in teams])
 

@@ -23,7 +23,7 @@ from sim.api.gateway.live_views import (
 )
 from sim.api.pipeline.answer_cache import AnswerCache
 from sim.contract.messages.gateway_v1 import Event, EventCombos, ImageDisplayType, Market
-from sim.core.catalogue.assumptions import EVENTS_DEPRECATED
+from sim.core.catalogue.assumptions import EVENTS_DEPRECATED, MARKETS_QUOTES
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.outcomes import has_sets, match_score
 from sim.core.lifecycle.states import OVER_STATES
@@ -92,8 +92,8 @@ def event_view(exchange: Exchange, event: Event) -> Event:
         markets = list(map(partial(market_view, exchange), _listed(exchange, event), versions))
         return _event(exchange, event, markets, game)
 
-    deprecated = exchange.ctx.assumptions.text(EVENTS_DEPRECATED)
-    return _events.get(exchange, event.id, (deprecated, game, *version), build)
+    texts = map(exchange.ctx.assumptions.text, (EVENTS_DEPRECATED, MARKETS_QUOTES))
+    return _events.get(exchange, event.id, (*texts, game, *version), build)
 
 
 def _generated_version(exchange: Exchange, event: Event) -> tuple[object, ...]:

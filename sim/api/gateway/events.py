@@ -47,14 +47,16 @@ _SWITCHES = {"active": ACTIVE, "closed": CLOSED, "live": LIVE, "ended": ENDED}
 @handles("GatewayEventsAPI.ListEvents")
 def list_events(exchange: Exchange, request: wire.ListEventsRequest) -> wire.ListEventsResponse:
     """List the events that pass every filter, by default in listing order; 100 at most."""
-    check_order(exchange, _KEYS, wire.Event, request.order_by, request.order_direction)
+    direction = request.order_direction
+    is_ascending = check_order(exchange, _KEYS, wire.Event, request.order_by, direction)
     order_by = [*request.order_by, *(["featuredOrder"] if request.featured_order else [])]
     by_feature_alone = request.featured_order and not request.order_by
-    direction = request.order_direction or ("asc" if by_feature_alone else "")
+    if by_feature_alone and not direction:
+        is_ascending = True
     index = market_index(exchange)
     flags = _filters(index, request).select(index)
     keys = event_filters.event_keys(index, [name for name in order_by if folded(name) in _KEYS])
-    order = keys, direction != "asc"
+    order = keys, not is_ascending
     events = event_filters.event_page(index, flags, order, request)
     if request.include_combo_market_counts:
         events = list(map(_with_market_counts, events))
@@ -165,7 +167,9 @@ def _on_places(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[
     if types:
         yield index.catalogue.events_with_market(lambda market: market.market_type in types)
     if sports_types:
-        yield index.catalogue.events_with_market(lambda market: of_sport(market, sports_types))
+        yield index.catalogue.events_with_market(
+            lambda market: of_sport(index.exchange, market, sports_types)
+        )
 
 
 def _on_dates(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[Flags]:

@@ -20,6 +20,7 @@ def show_game(view: Event, game: Game) -> None:
     for name in ("live", "ended", "period", "elapsed"):
         if (value := getattr(game, name)) is not None:
             setattr(view, name, value)
+    view.live, view.ended = bool(view.live), bool(view.ended)
     text = ""
     if game.home_score is not None or game.away_score is not None:
         home, away = game.home_score or 0, game.away_score or 0

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
+from sim.api.rendering.sports_types import sports_market_type
 from sim.contract.messages import Message
 from sim.contract.messages.gateway_v1 import Market
 from sim.core.catalogue.assumptions import GATEWAY_ORDER_BY
@@ -41,13 +42,12 @@ def check_order(
     row: type[Message],
     order_by: Iterable[str],
     direction: str,
-) -> None:
-    """Raise InvalidRequest for an unknown direction or an unknown name to sort by.
+) -> bool:
+    """Return whether a list ascends. Refuses an unknown direction or name to sort by.
 
     A name is known if it is a key or a field of the rows (assumption `gateway.order_by`).
     """
-    if direction not in ("", "asc", "desc"):
-        raise InvalidRequest("orderDirection must be asc or desc")
+    is_ascending = ascending(direction)
     if order_by and exchange.ctx.assumptions.text(GATEWAY_ORDER_BY) == "refuse":
         names = {*keys, *map(folded, row.__struct_fields__)}
         for name in order_by:
@@ -56,6 +56,14 @@ def check_order(
                     f"orderBy: {name[:40]!r} is not a field to sort by",
                     remedy=f"one of {', '.join(sorted(keys))}",
                 )
+    return is_ascending
+
+
+def ascending(direction: str, name: str = "orderDirection") -> bool:
+    """Return whether a direction is asc; "" is desc. Capitals are accepted too."""
+    if direction.lower() not in ("", "asc", "desc"):
+        raise InvalidRequest(f"{name} must be asc or desc")
+    return direction.lower() == "asc"
 
 
 def folded(name: str) -> str:
@@ -67,9 +75,9 @@ def arranged(
     rows: Iterable[T],
     keys: Mapping[str, Callable[[T], Any]],
     order_by: Sequence[str],
-    direction: str,
+    is_ascending: bool,
 ) -> Iterable[T]:
-    """Sort rows by the named keys, the first one first, descending unless "asc".
+    """Sort rows by the named keys, the first one first.
 
     None is the smallest value. Equal rows keep their listing order; unknown names are ignored
     (`check_order` refuses invalid ones).
@@ -77,7 +85,7 @@ def arranged(
     for name in reversed(dict.fromkeys(map(folded, order_by))):
         key = keys.get(name)
         if key is not None:
-            rows = sorted(rows, key=_with_none(key), reverse=direction != "asc")
+            rows = sorted(rows, key=_with_none(key), reverse=not is_ascending)
     return rows
 
 
@@ -94,12 +102,17 @@ def within(value: float | None, low: float | None, high: float | None) -> bool:
     return value is not None and (low is None or value >= low) and (high is None or value <= high)
 
 
-def of_sport(market: Market, sports: Container[str]) -> bool:
+def of_sport(exchange: Exchange, market: Market, sports: Container[str]) -> bool:
     """Return whether a market has the requested sports market type, by its present or former name.
 
-    The former name no longer appears in answers, but parameters still accept it (§9).
+    Former names no longer appear in answers, but parameters still accept them (§9).
     """
-    return market.sports_market_type in sports or market.sports_market_type_v2 in sports
+    kind = market.sports_market_type
+    return (
+        kind in sports
+        or market.sports_market_type_v2 in sports
+        or sports_market_type(exchange, kind, market.slug) in sports
+    )
 
 
 def agrees(value: bool, requested: bool | None) -> bool:

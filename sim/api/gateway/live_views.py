@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from msgspec import json
 from msgspec.structs import replace
@@ -20,7 +20,9 @@ from sim.api.gateway.game_views import whole_seconds
 from sim.api.gateway.volume import volumes
 from sim.api.pipeline.answer_cache import AnswerCache
 from sim.api.rendering.retail_books import market_value
+from sim.api.rendering.retail_numbers import fixed
 from sim.api.rendering.retention import retained_stats
+from sim.api.rendering.sports_types import sports_market_type
 from sim.contract.messages.gateway_v1 import (
     ImageDisplayType,
     Market,
@@ -29,6 +31,7 @@ from sim.contract.messages.gateway_v1 import (
     Quote,
 )
 from sim.core.accounts.fee_schedule import THETA_SCALE
+from sim.core.catalogue.assumptions import MARKETS_QUOTES
 from sim.core.exchange import Exchange
 from sim.core.lifecycle.settlement import Settlement
 from sim.core.lifecycle.states import OVER_STATES, SESSION_STATES
@@ -37,7 +40,8 @@ from sim.core.market_data.statistics import SymbolStats
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CURRENCY, Price, decimal_text
-from sim.kernel.instants import HOUR, Instant
+from sim.kernel.dated import Dated
+from sim.kernel.instants import HOUR, Instant, parse_instant
 
 _ARTWORK = ImageDisplayType.IMAGE_DISPLAY_TYPE_ARTWORK
 _S, _M = InstrumentState, MarketStatus
@@ -64,6 +68,13 @@ _ON_INDEX = {
     "crypto_hit_direction": "cryptoHitDirection",
     "crypto_settlement_price": "cryptoSettlementPrice",
 }
+FEE_SHOWN = Dated(
+    0,
+    ("2026-09-17", parse_instant("2026-09-25T00:00:00-04:00")),
+    name="markets.fee_coefficient",
+    section="recordings",
+    title="markets show the fee coefficient of 2026-09-25 before it is charged",
+)
 _markets: AnswerCache[Market] = AnswerCache()
 
 
@@ -77,17 +88,25 @@ def listed(exchange: Exchange, market: Market) -> bool:
     return market.slug in exchange.instruments
 
 
-def market_view(exchange: Exchange, market: Market, version: MarketVersion | None = None) -> Market:
-    """Return the view of a market. `version` is its present one, for a caller that has it."""
+def market_view(
+    exchange: Exchange,
+    market: Market,
+    version: MarketVersion | None = None,
+    *,
+    single: bool = False,
+) -> Market:
+    """Return the view of a market, in a list unless `single` (the prices of its sides differ).
+
+    `version` is its present one, for a caller that has it.
+    """
     version = version or market_version(exchange, market)
-    return _markets.get(
-        exchange, market.slug, version, partial(_market, exchange, market, version.state)
-    )
+    build = partial(_market, exchange, market, version.state, single=single)
+    return _markets.get(exchange, (market.slug, single), version, build)
 
 
 class MarketVersion(NamedTuple):
     """The values on which a view of a market depends: its book, state and settlement, the fees in
-    force, the hour in which volumes end, and its index.
+    force, the hour in which volumes end, its index, and how quotes are written.
     """
 
     book: int
@@ -97,6 +116,7 @@ class MarketVersion(NamedTuple):
     fees: object
     hour: int
     on_index: Instrument | None
+    quotes: str
 
 
 def market_version(exchange: Exchange, market: Market) -> MarketVersion:
@@ -113,6 +133,7 @@ def market_version(exchange: Exchange, market: Market) -> MarketVersion:
         trading.fees.era(),
         exchange.now // HOUR,
         on_index,
+        exchange.ctx.assumptions.text(MARKETS_QUOTES),
     )
 
 
@@ -136,8 +157,8 @@ def _settlement_version(
     )
 
 
-def _market(exchange: Exchange, market: Market, state: InstrumentState) -> Market:
-    """Return the view of a market in a state."""
+def _market(exchange: Exchange, market: Market, state: InstrumentState, *, single: bool) -> Market:
+    """Return the view of a market in a state, in a list or as a single one."""
     trading, slug = exchange.trading, market.slug
     instrument, book = exchange.instruments.require(slug), trading.books.touched(slug)
     settlement = trading.settlements.get(slug)
@@ -145,15 +166,22 @@ def _market(exchange: Exchange, market: Market, state: InstrumentState) -> Marke
     visible = book is not None and not book.hidden
     bid = book.bids.best or None if book is not None and visible else None
     ask = book.offers.best or None if book is not None and visible else None
-    long, short = _side_prices(instrument, retained_stats(exchange, slug), bid, ask)
-    tradable = state is _S.OPEN
-    sides = [
-        _side(side, instrument, long if side.long else short, tradable=tradable)
-        for side in market.market_sides
-    ]
+    stats = retained_stats(exchange, slug)
+    quotes = _side_prices(instrument, stats, bid, ask)
+    prices = quotes if single else _listed_prices(quotes, stats, bid, ask)
+    padded = exchange.ctx.assumptions.text(MARKETS_QUOTES) == "string"
+    sides = []
+    for side in market.market_sides:
+        index = 0 if side.long else 1
+        shown_side = _side(
+            side, instrument, prices[index], quotes[index], padded=padded and side.long
+        )
+        shown_side.tradable = state is _S.OPEN
+        sides.append(shown_side)
     traded = volumes(exchange, instrument)
     settled = settlement if state in OVER_STATES else None
     changed = last_change(exchange, slug, market.updated_at, settled)
+    fees_at = max(exchange.now, FEE_SHOWN.at(exchange.now))
     view = replace(
         market,
         exchange_status=state.name,
@@ -168,7 +196,8 @@ def _market(exchange: Exchange, market: Market, state: InstrumentState) -> Marke
         outcome_prices=json.encode([side.price for side in sides]).decode(),
         order_price_min_tick_size=instrument.tick / instrument.price_scale,
         minimum_trade_qty=instrument.min_qty / instrument.qty_scale,
-        fee_coefficient=trading.fees.theta(instrument, exchange.now).taker / THETA_SCALE,
+        fee_coefficient=trading.fees.theta(instrument, fees_at).taker / THETA_SCALE,
+        sports_market_type=sports_market_type(exchange, market.sports_market_type, slug),
     )
     view.volume, view.volume_24hr, view.volume_1wk, view.volume_1mo, view.volume_1yr = traded
     facts = _index_facts(exchange, instrument)
@@ -220,13 +249,34 @@ def _side_prices(
     return long, None if short is None else dollar - short
 
 
+Prices: TypeAlias = tuple[Price | None, Price | None]
+
+
+def _listed_prices(
+    quotes: Prices, stats: SymbolStats, bid: Price | None, ask: Price | None
+) -> Prices:
+    """Return the prices that sides have in lists, in YES terms: the best bid of the long side and
+    the best offer of the short one, where there is one and no settlement.
+    """
+    if stats.settlement_px is not None:
+        return quotes
+    return quotes[0] if bid is None else bid, quotes[1] if ask is None else ask
+
+
 def _side(
-    side: MarketSide, instrument: Instrument, price: Price | None, *, tradable: bool
+    side: MarketSide,
+    instrument: Instrument,
+    price: Price | None,
+    quote: Price | None,
+    *,
+    padded: bool,
 ) -> MarketSide:
+    """Return a side with its price and quote; `padded` writes four decimals."""
     if price is None:
-        return replace(side, tradable=tradable)
-    text, quote = decimal_text(price, instrument.price_scale), _quote(price, instrument)
-    return replace(side, price=text, quote=quote, tradable=tradable)
+        return replace(side)
+    scale = instrument.price_scale
+    text = fixed(price, scale) if padded else decimal_text(price, scale)
+    return replace(side, price=text, quote=_quote(quote, instrument))
 
 
 def _quote(price: Price | None, instrument: Instrument) -> Quote | None:

@@ -145,7 +145,8 @@ def _columns(name: str) -> Callable[[Exchange, Event, list[Any]], Any]:
 
     def value(exchange: Exchange, event: Event, markets: list[Any]) -> Any:
         of_game = getattr(_game(exchange, event), name)
-        return getattr(event, name) if of_game is None else of_game
+        result = getattr(event, name) if of_game is None else of_game
+        return False if result is None else result  # an event without a game is never live
 
     return value
 

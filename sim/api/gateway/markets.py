@@ -33,13 +33,14 @@ def list_markets(exchange: Exchange, request: wire.ListMarketsRequest) -> wire.L
     `rewardsMinSize` is compared with the target sizes of the liquidity programs that are active
     now; a market without one does not match.
     """
-    check_order(exchange, _KEYS, wire.Market, request.order_by, request.order_direction)
+    order, direction = request.order_by, request.order_direction
+    is_ascending = check_order(exchange, _KEYS, wire.Market, order, direction)
     size = page_length(request.limit, request.offset)
     index = market_index(exchange)
     flags = reduce(both, _filters(index, request), index.of(STATE).markets.among(*LISTED))
-    names = dict.fromkeys(map(folded, request.order_by))
+    names = dict.fromkeys(map(folded, order))
     keys = [key for name in names if (key := _key(index, name)) is not None]
-    positions = pick(flags, keys, request.order_direction != "asc", request.offset, size)
+    positions = pick(flags, keys, not is_ascending, request.offset, size)
     markets = [market_view(exchange, index.catalogue.market(position)) for position in positions]
     if request.include_tag is False:
         markets = [replace(market, tags=[]) for market in markets]
@@ -77,7 +78,7 @@ def _tests(
     if types:
         yield lambda market: market.market_type in types
     if sports_types:
-        yield lambda market: of_sport(market, sports_types)
+        yield lambda market: of_sport(exchange, market, sports_types)
     if request.question_ids or request.cyom:
         yield lambda market: False
 
@@ -161,7 +162,7 @@ def get_market(
     if market is None or not listed(exchange, market):
         remedy = "GET /v1/markets lists the markets"
         raise NotFound(f"market not found: {cut(name)}", rule="S4.1-9", remedy=remedy)
-    return wire.GetMarketResponse(market=market_view(exchange, market))
+    return wire.GetMarketResponse(market=market_view(exchange, market, single=True))
 
 
 @handles("GatewayMarketsAPI.GetMarketSettlement")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
 
 from sim.api.pipeline.handler import handles, require
 from sim.api.rendering.retention import MARKET_DATA_RETENTION, purged_before
@@ -11,10 +10,10 @@ from sim.contract.messages import gateway_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import TradeState
 from sim.core.model.instrument import Instrument
+from sim.core.model.quantities import Price
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_S, Instant, Span
 
-POINTS_MAX = 10_000
 _REACH: dict[int, Span] = {
     wire.PriceInterval.INTERVAL_1H: HOUR,
     wire.PriceInterval.INTERVAL_6H: 6 * HOUR,
@@ -28,7 +27,7 @@ _REACH: dict[int, Span] = {
 def get_price_history(
     exchange: Exchange, request: wire.GetPriceHistoryRequest
 ) -> wire.GetPriceHistoryResponse:
-    """Return points from the first trade on, `fidelity` minutes apart; empty for
+    """Return a point for each step of `fidelity` minutes in which something was traded; empty for
     an unknown symbol.
     """
     require(request.symbol, "symbol")
@@ -45,11 +44,7 @@ def get_price_history(
     start, end = _window(exchange, instrument, request)
     start = max(start, purged_before(exchange, MARKET_DATA_RETENTION))
     step = request.fidelity * MINUTE
-    instants = range(-(-start // step) * step, end + 1, step)
-    if len(instants) > POINTS_MAX:
-        remedy = "ask for fewer, further apart"
-        raise InvalidRequest(f"more than {POINTS_MAX} points", remedy=remedy)
-    return wire.GetPriceHistoryResponse(history=_points(exchange, instrument, instants))
+    return wire.GetPriceHistoryResponse(history=_points(exchange, instrument, start, end, step))
 
 
 def _window(
@@ -78,20 +73,24 @@ def _window(
 
 
 def _points(
-    exchange: Exchange, instrument: Instrument, instants: Iterable[Instant]
+    exchange: Exchange, instrument: Instrument, start: Instant, end: Instant, step: Span
 ) -> list[wire.PricePoint]:
+    """Return the last trade of each step at the end of the step, if that lies in the window.
+
+    Steps without a trade are left out, so there are never more points than trades.
+    """
     trades = exchange.trading.trades
     seqs = trades.of_symbol(instrument.symbol)
-    if exchange.trading.statistics.busts(instrument.symbol):
-        seqs = [seq for seq in seqs if trades[seq].state is not TradeState.BUSTED]
+    start, end = -(-start // step) * step - step, end // step * step  # exclusive, inclusive
+    first = bisect_right(seqs, start, key=lambda seq: trades[seq].at)
+    last = bisect_right(seqs, end, first, key=lambda seq: trades[seq].at)
+    prices: dict[int, Price] = {}
+    for seq in seqs[first:last]:
+        trade = trades[seq]
+        if trade.state is not TradeState.BUSTED:
+            prices[-(-trade.at // step) * step // NS_PER_S] = trade.price
     scale = instrument.price_scale
-    points = []
-    before = 0
-    for at in instants:
-        before = bisect_right(seqs, at, before, key=lambda seq: trades[seq].at)
-        if before:
-            price = trades[seqs[before - 1]].price
-            long, short = price / scale, (scale - price) / scale
-            seconds = at // NS_PER_S
-            points.append(wire.PricePoint(timestamp=seconds, long_price=long, short_price=short))
-    return points
+    return [
+        wire.PricePoint(timestamp=at, long_price=price / scale, short_price=(scale - price) / scale)
+        for at, price in prices.items()
+    ]

@@ -46,9 +46,10 @@ def list_sport_listings(
 @handles("GatewaySportsAPI.ListTeams")
 def list_teams(exchange: Exchange, request: wire.ListTeamsRequest) -> wire.ListTeamsResponse:
     """List teams that pass every filter: league slug, name, abbreviation, number."""
-    check_order(exchange, _TEAM_KEYS, wire.Team, request.order_by, request.order_direction)
+    order, direction = request.order_by, request.order_direction
+    is_ascending = check_order(exchange, _TEAM_KEYS, wire.Team, order, direction)
     teams = teams_where(exchange, request.filters or wire.TeamFilters())
-    ordered = arranged(teams, _TEAM_KEYS, request.order_by, request.order_direction)
+    ordered = arranged(teams, _TEAM_KEYS, order, is_ascending)
     return wire.ListTeamsResponse(teams=page(ordered, request.limit, request.offset))
 
 
@@ -81,7 +82,9 @@ def teams_where(exchange: Exchange, filters: wire.TeamFilters | TeamsFilters) ->
 def _passes(row: Message, filters: Message) -> bool:
     """Return whether each field of a row is among the values that the filters list for it."""
     return all(
-        not (values := getattr(filters, name)) or getattr(row, name) in values
+        not (values := getattr(filters, name))
+        or getattr(row, name) in values
+        or (name == "abbreviation" and getattr(row, f"display_{name}") in values)
         for name in filters.__struct_fields__
     )
 

@@ -64,7 +64,8 @@ def list_tag_events(
 @handles("GatewaySeriesAPI.ListSeries")
 def list_series(exchange: Exchange, request: wire.ListSeriesRequest) -> wire.ListSeriesResponse:
     """Series that pass every filter."""
-    check_order(exchange, _SERIES_KEYS, wire.Series, request.order_by, request.order_direction)
+    order, direction = request.order_by, request.order_direction
+    is_ascending = check_order(exchange, _SERIES_KEYS, wire.Series, order, direction)
     matching = [
         series
         for series in exchange.reference.series
@@ -74,7 +75,7 @@ def list_series(exchange: Exchange, request: wire.ListSeriesRequest) -> wire.Lis
         and agrees(series.archived, request.archived)
         and request.recurrence in ("", series.recurrence)
     ]
-    ordered = arranged(matching, _SERIES_KEYS, request.order_by, request.order_direction)
+    ordered = arranged(matching, _SERIES_KEYS, order, is_ascending)
     return wire.ListSeriesResponse(series=page(ordered, request.limit, request.offset))
 
 

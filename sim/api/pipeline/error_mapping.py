@@ -2,8 +2,9 @@
 
 | Surface | Body |
 |---|---|
-| exchange, gateway | `{"code", "message", "details": []}` |
-| retail | `{"status", "message"}`; so is 429 of the gateway; plain text without a key |
+| exchange, gateway, retail | `{"code", "message", "details": []}` |
+| 429 of the gateway and of retail | `{"status", "message"}` |
+| retail without a key | plain text |
 | token issuer | an OAuth error object |
 
 `Retry-After` is in whole seconds, at least 1 (rule R4); a 405 has `Allow` (RFC 9110). Clients must
@@ -35,7 +36,12 @@ _HTTP_OF_CLASS: dict[type[Refusal], int] = {
     refusals.InsufficientFunds: 422,
     refusals.InstrumentNotTradable: 422,
 }
-_RETAIL_MESSAGES = {429: "Too Many Requests", 503: "Service Unavailable"}
+# Status and message of the refusals that the edge of the exchange host answers.
+_AT_EDGE: dict[type[Refusal], tuple[int, str]] = {
+    refusals.Unauthenticated: (401, "Unauthorized"),
+    refusals.UnknownPath: (403, "Forbidden"),
+}
+_TOO_MANY = json.encode({"status": 429, "message": "Too Many Requests"})
 
 
 def grpc_code(refusal: Refusal) -> int:
@@ -48,9 +54,21 @@ def http_status(refusal: Refusal) -> int:
     return refusal.http or _HTTP_OF_CLASS.get(type(refusal)) or HTTP_OF_CODE[refusal.code]
 
 
-def refused(refusal: Refusal, plane: str, ready_at: Instant = 0, request_id: str = "") -> Reply:
-    """Return the reply to clients of a plane; "grpc" counts as a plane here."""
+def refused(
+    refusal: Refusal,
+    plane: str,
+    ready_at: Instant = 0,
+    request_id: str = "",
+    *,
+    at_edge: bool = False,
+) -> Reply:
+    """Return the reply to clients of a plane; "grpc" counts as a plane here.
+
+    `at_edge`: the exchange host answers 401 and unknown paths as recordings show.
+    """
     code, message = grpc_code(refusal), refusal.message
+    if plane in ("exchange", "grpc") and isinstance(refusal, refusals.UnknownSymbol):
+        message = refusal.exchange_text
     reply = Reply(
         code=code,
         message=message,
@@ -63,28 +81,28 @@ def refused(refusal: Refusal, plane: str, ready_at: Instant = 0, request_id: str
     if plane == "grpc":
         return reply
     reply.status = status = http_status(refusal)
-    if refusal.retry_after is not None:
+    if refusal.retry_text:
+        reply.headers = (("Retry-After", refusal.retry_text),)
+    elif refusal.retry_after is not None:
         reply.headers = (("Retry-After", str(max(1, -(-refusal.retry_after // NS_PER_S)))),)
     elif isinstance(refusal, refusals.MethodNotAllowed):
         reply.headers = (("Allow", ", ".join(refusal.allowed)),)
-    if isinstance(refusal, refusals.MissingKeyHeaders):
+    edge = _AT_EDGE.get(type(refusal)) if at_edge and plane == "exchange" else None
+    if edge is not None:
+        reply.status, text = edge
+        reply.body = json.encode({"message": text})
+    elif isinstance(refusal, refusals.MissingKeyHeaders):
         reply.content_type, reply.body = "text/plain", message.encode()
     elif plane == "auth":
         error = getattr(refusal, "error", "invalid_request" if status < 500 else "server_error")
         reply.body = json.encode({"error": error, "error_description": message})
-    elif plane == "retail" or (plane == "gateway" and status == 429):
-        retail_message = _RETAIL_MESSAGES.get(status, message)
-        reply.body = _retail_body(status, retail_message)
+    elif status == 429 and plane in ("retail", "gateway"):
+        reply.body = _TOO_MANY
     else:
         if isinstance(refusal, refusals.RateLimited) and refusal.rung == "global":
             message = "rate limit exceeded"
         reply.body = _body(code, message)
     return reply
-
-
-@lru_cache(maxsize=256)
-def _retail_body(status: int, message: str) -> bytes:
-    return json.encode({"status": status, "message": message})
 
 
 @lru_cache(maxsize=256)

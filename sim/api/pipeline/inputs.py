@@ -271,7 +271,8 @@ class Close(Struct, frozen=True, tag="close"):
 class Post(Struct, frozen=True, tag="post"):
     """A webhook attempt to make now, signed with the secret of this fingerprint ("" unsigned).
 
-    `receiver` names the scripted receiver that answers it; then nothing is sent.
+    `receiver` names the scripted receiver that answers it; then nothing is sent. `skew` moves the
+    timestamp that is signed.
     """
 
     attempt: str
@@ -281,11 +282,19 @@ class Post(Struct, frozen=True, tag="post"):
     secret: str = ""
     timeout: Span = 5_000_000_000
     receiver: str = ""
+    skew: Span = 0
 
     @property
     def shown_url(self) -> str:
         """The URL without secrets, for output and for files that can be shared."""
         return shown_url(self.url)
+
+
+class Disconnect(Struct, frozen=True, tag="disconnect"):
+    """All connections of a plane end: `how` is close, reset or goaway. It is not recorded."""
+
+    plane: str
+    how: str
 
 
 class Resolve(Struct, frozen=True, tag="resolve"):
@@ -295,7 +304,7 @@ class Resolve(Struct, frozen=True, tag="resolve"):
     reply: Reply
 
 
-Effect: TypeAlias = Send | Close | Post | Resolve
+Effect: TypeAlias = Send | Close | Post | Resolve | Disconnect
 
 
 class Fired(Struct, frozen=True):
@@ -322,7 +331,8 @@ class StepResult(Struct, frozen=True, omit_defaults=True):
 class Outcome(Struct, kw_only=True):
     """Everything that one input caused.
 
-    `stream` is the id of the stream that it opened (0: none). `cause` is the latest earlier input
+    `stream` is the id of the stream that it opened (0: none), and `admission` tells when that is
+    announced to the client, and with which headers. `cause` is the latest earlier input
     that led to this one (0: none). `events` is what the exchange reported, in order; `answered` are
     delivery attempts that scripted receivers answered. `warning` tells the operator what could not
     be saved for later.
@@ -336,6 +346,7 @@ class Outcome(Struct, kw_only=True):
     events: list[Event] = field(default_factory=list)
     answered: list[DeliveryRecord] = field(default_factory=list)
     stream: int = 0
+    admission: Reply | None = None
     value: object = None
     cause: int = 0
     warning: str = ""

@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from sim.api.codecs.codecs import Dialect, json_encoder
 from sim.api.codecs.large_messages import large_parts
 from sim.api.pipeline import stages
+from sim.api.pipeline.altered import patch_json
 from sim.api.pipeline.answer_cache import prepared
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.error_mapping import explanation
@@ -54,7 +55,8 @@ REST: Stages = (
     stages.render,
 )
 RPC: Stages = tuple(stage for stage in REST if stage is not stages.size)
-SUBSCRIPTION: Stages = RPC[: RPC.index(stages.handle)]  # from here on a feed answers
+# From there on a feed answers.
+SUBSCRIPTION: Stages = (*RPC[: RPC.index(stages.handle)], stages.opening)
 DOWNLOAD: Stages = RPC
 
 # Stages that process every answer, including refusals.
@@ -173,10 +175,13 @@ class Pipeline:
         operation = match.operation if isinstance(match, Match) else None
         return CallState(self._services, "retail", "retail", operation, match)
 
-    def log_subscription(self, call: StreamOpened, admitted: AdmittedSubscription) -> None:
-        """Log that a feed took a subscription."""
-        admitted.state.reply = Reply(status=101 if call.web_socket else 200)
+    def log_subscription(self, call: StreamOpened, admitted: AdmittedSubscription) -> Reply:
+        """Log that a feed took a subscription, and return how the client hears of it."""
+        ctx = self._services.exchange.ctx
+        status = 101 if call.web_socket else 200
+        admitted.state.reply = Reply(status=status, ready_at=ctx.now + ctx.service_time)
         stages.log(call, admitted.state)
+        return admitted.state.reply
 
     def refuse_subscription(
         self, call: StreamOpened, admitted: AdmittedSubscription, refusal: Refusal
@@ -186,6 +191,15 @@ class Pipeline:
         state.refuse(refusal, stages.handle.__name__)
         stages.log(call, state)
         return state.reply
+
+    def complete(self, plane: Plane, answer: Any, request_id: str) -> Reply:
+        """Build the deferred answer to the call with this request id."""
+        reply = self.replies.complete(plane, answer, request_id)
+        if late := self._services.exchange.faults.take_late(request_id):
+            action, target = late
+            possible = patch_json(reply, action.patch)
+            self._services.exchange.faults.acted(action, target, possible)
+        return reply
 
     def log_late_refusal(self, refusal: Refusal, reply: Reply, orders: list[str]) -> None:
         """Log that the deferred answer to a call about these orders became a refusal."""

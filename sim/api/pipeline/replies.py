@@ -33,24 +33,32 @@ from sim.contract.contract import Operation, Plane
 from sim.contract.messages import Message
 from sim.core.catalogue.assumption_values import Assumptions
 from sim.core.catalogue.assumptions import (
+    BULK_EXPORT,
+    EDGE_ERRORS,
+    EMPTY_PAGE_TOKEN,
     EVENTS_DEPRECATED,
     EVENTS_ID,
     LAST_PRICE_SAMPLE,
     MARKETS_DEPRECATED,
     MARKETS_QUOTES,
+    UNSET_FIELDS,
 )
+from sim.core.catalogue.quirks import RETRY_AFTER_MISSING
 from sim.core.model import refusals
 from sim.core.model.context import Context
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant
 
-# Switches that the contract names in `kept_by` and `text_by`.
+# Switches that the contract names in its options of fields.
 _WIRE_SWITCHES = (
+    BULK_EXPORT,
     MARKETS_DEPRECATED,
     MARKETS_QUOTES,
     EVENTS_DEPRECATED,
     EVENTS_ID,
     LAST_PRICE_SAMPLE,
+    UNSET_FIELDS,
+    EMPTY_PAGE_TOKEN,
 )
 
 
@@ -173,7 +181,11 @@ class Replies:
         if isinstance(refusal, refusals.EdgeTimeout):
             ctx.service_time = refusal.after
         ready_at = ctx.now + ctx.service_time
-        return error_mapping.refused(refusal, plane, ready_at, ctx.trace_id)
+        edge = ctx.assumptions.text(EDGE_ERRORS) == "edge"
+        reply = error_mapping.refused(refusal, plane, ready_at, ctx.trace_id, at_edge=edge)
+        if isinstance(refusal, refusals.RateLimited) and ctx.quirks.applies(RETRY_AFTER_MISSING):
+            reply.headers = ()
+        return reply
 
 
 # ---- masked copies for the journal

@@ -29,11 +29,14 @@ _CACHED_MAX = 4096  # cached paths; limited, because clients can send any path
 class Match(Struct, frozen=True):
     """The operation of a path, the values of its variables by field path ("account.id"), and "*" if
     the HTTP body fills the request.
+
+    If it is not always served, `operations` has the operation of each verb of the path.
     """
 
     operation: Operation
     path_params: PathParams
     body: str
+    operations: dict[str, Operation] = {}
 
 
 class NoSuchPath(Struct, frozen=True):
@@ -44,11 +47,6 @@ class WrongVerb(Struct, frozen=True):
     """The path exists with other verbs, each with its operation."""
 
     operations: dict[str, Operation]
-
-    @property
-    def allowed(self) -> tuple[str, ...]:
-        """The verbs, sorted."""
-        return tuple(sorted(self.operations))
 
 
 class _Node(Struct):
@@ -93,12 +91,17 @@ class Router:
             leaf = node.leaves.get(verb)
             if leaf is not None:
                 return self._matched(verb, path, leaf, segments)
-        operations = {
-            other: leaf.route.operation
-            for node in _end_nodes(self._root, segments, 0)
-            for other, leaf in node.leaves.items()
-        }
+        operations = self._operations(segments)
         return WrongVerb(operations) if operations else _MISSING
+
+    def _operations(self, segments: list[str]) -> dict[str, Operation]:
+        """Return the operations of a path, by their verbs in order."""
+        operations = {
+            verb: leaf.route.operation
+            for node in _end_nodes(self._root, segments, 0)
+            for verb, leaf in node.leaves.items()
+        }
+        return dict(sorted(operations.items()))
 
     def _matched(self, verb: str, path: str, leaf: _Leaf, segments: list[str]) -> Match:
         params: PathParams = _NO_PARAMS
@@ -108,7 +111,9 @@ class Router:
             )
         if len(self._known) >= _CACHED_MAX:
             self._known.clear()
-        match = self._known[verb, path] = Match(leaf.route.operation, params, leaf.route.body)
+        operation = leaf.route.operation
+        operations = {} if operation.always else self._operations(segments)
+        match = self._known[verb, path] = Match(operation, params, leaf.route.body, operations)
         return match
 
     def _add(self, route: Route) -> None:

@@ -17,11 +17,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from sim.api.pipeline.altered import patch_json, patch_protobuf
 from sim.api.pipeline.authentication import Caller, authenticate_caller, key_caller, names_of
 from sim.api.pipeline.error_mapping import explanation
 from sim.api.pipeline.handler import AnyHandler
-from sim.api.pipeline.inputs import Reply, RestCall, RpcCall, StreamOpened
-from sim.api.pipeline.replies import Replies
+from sim.api.pipeline.inputs import SCRIPT, Reply, RestCall, RpcCall, StreamOpened
+from sim.api.pipeline.replies import Replies, wire_switches
 from sim.api.pipeline.request_log import LoggedCall, RequestLog
 from sim.api.pipeline.requests import RequestParser, symbols_of
 from sim.api.pipeline.routing import Match, WrongVerb
@@ -29,8 +30,8 @@ from sim.contract.contract import Operation, Plane
 from sim.core.exchange import Exchange
 from sim.core.model import refusals
 from sim.core.model.refusals import Refusal
-from sim.core.service.fault_spec import FaultAction
-from sim.core.service.faults import InjectedFault
+from sim.core.service.fault_spec import FaultAction, can_answer, can_open
+from sim.core.service.faults import FaultTarget, InjectedFault
 from sim.core.trading.synchronous import EDGE_TIMEOUT
 
 Call: TypeAlias = RestCall | RpcCall | StreamOpened
@@ -89,7 +90,11 @@ Stage: TypeAlias = Callable[[Any, CallState], None]
 
 
 def fault(call: Call, state: CallState) -> None:
-    """Inject a fault that does not match by instrument, before any other stage."""
+    """Inject a fault that does not match by instrument, before any other stage. A step of the
+    scenario calls without a connection, so it is refused here where a plane accepts none.
+    """
+    if call.peer == SCRIPT and state.services.exchange.listeners.closed:
+        state.services.exchange.listeners.connect(_target(call, state))
     if state.services.exchange.faults.armed:
         _strike(call, state, None)
 
@@ -111,9 +116,7 @@ def route(call: Call, state: CallState) -> None:
     operation = state.operation
     if state.plane == "retail" and _needs_key(operation):
         _check_key(call, state)
-    if operation is None or (
-        operation.dated and not operation.exists_at(state.services.exchange.ctx.now)
-    ):
+    if operation is None or not (operation.always or _exists(operation, state)):
         raise _not_served(call, state)
 
 
@@ -157,6 +160,12 @@ def fault_on_symbol(call: Call, state: CallState) -> None:
         _strike(call, state, symbols_of(state.request))
 
 
+def opening(call: StreamOpened, state: CallState) -> None:
+    """Refuse a subscription that opens later than the timeout of the edge (§8)."""
+    if state.services.exchange.ctx.service_time > EDGE_TIMEOUT:
+        raise _too_late()
+
+
 def handle(call: Call, state: CallState) -> None:
     """Call the handler of the operation."""
     services, operation = state.services, state.operation
@@ -188,6 +197,8 @@ def apply_fault(call: Call, state: CallState) -> None:
         return
     if state.fault.status:
         state.refuse(InjectedFault(state.fault), fault.__name__)
+    elif state.fault.patch:
+        _patch(call, state, state.fault)
     elif state.fault.handled:
         state.reply.connection_fault = state.fault.effect
 
@@ -201,9 +212,7 @@ def edge(call: Call, state: CallState) -> None:
     if state.services.exchange.ctx.service_time <= EDGE_TIMEOUT:
         return
     if not state.reply.connection_fault and not state.reply.pending_on:
-        remedy = "try again: the reason for the slow answer may be over"
-        late = refusals.AnswerTooLate(EDGE_TIMEOUT, rule="S7.1-9", remedy=remedy)
-        state.refuse(late, edge.__name__)
+        state.refuse(_too_late(), edge.__name__)
 
 
 def log(call: Call, state: CallState) -> None:
@@ -248,6 +257,11 @@ def log(call: Call, state: CallState) -> None:
 # ---- helpers
 
 
+def _too_late() -> Refusal:
+    remedy = "try again: the reason for the slow answer may be over"
+    return refusals.AnswerTooLate(EDGE_TIMEOUT, rule="S7.1-9", remedy=remedy)
+
+
 class _Unrouted(NamedTuple):
     """A substitute for the operation of calls to unknown addresses, for counts."""
 
@@ -273,10 +287,42 @@ def _check_key(call: Call, state: CallState) -> None:
 def _strike(call: Call, state: CallState, symbols: tuple[str, ...] | None) -> None:
     """Inject a fault that matches this call; one that replaces the handler's answer raises."""
     exchange = state.services.exchange
-    names = names_of(exchange, call.credential, call.participant, call.peer)
-    operation = state.operation.name if state.operation else ""
-    action = exchange.faults.inject(state.surface, operation, names, symbols)
+    target = _target(call, state)
+    is_subscription = (
+        isinstance(call, StreamOpened) and target.operation not in state.services.handlers
+    )
+    can = can_open if is_subscription else can_answer
+    action = exchange.faults.inject(*target[:3], symbols, can)
     state.fault = action or state.fault
+
+
+def _exists(operation: Operation, state: CallState) -> bool:
+    """Whether an operation is served now, by its dates and by what is assumed."""
+    ctx = state.services.exchange.ctx
+    return operation.exists_at(ctx.now, wire_switches(ctx.assumptions))
+
+
+def _target(call: Call, state: CallState) -> FaultTarget:
+    """The call as what a fault affects."""
+    names = names_of(state.services.exchange, call.credential, call.participant, call.peer)
+    return FaultTarget(state.surface, state.operation.name if state.operation else "", names)
+
+
+def _patch(call: Call, state: CallState, action: FaultAction) -> None:
+    """Alter the answer, or have it altered once it is complete."""
+    faults, reply, target = state.services.exchange.faults, state.reply, _target(call, state)
+    if reply.pending_on:
+        faults.patch_later(reply.request_id, action, target)
+        return
+    request = state.request
+    cursor = getattr(request, "cursor", "") or getattr(request, "page_token", "") or ""
+    if state.plane is not None:
+        possible = patch_json(reply, action.patch, cursor)
+    else:
+        possible = patch_protobuf(reply, action.patch, state.operation, cursor)
+    faults.acted(action, target, possible)
+    if not possible:
+        state.fault = None
 
 
 def _not_served(call: Call, state: CallState) -> Refusal:
@@ -287,24 +333,26 @@ def _not_served(call: Call, state: CallState) -> Refusal:
             remedy = "build stubs from the published bundle: reflection needs an entitlement"
             return refusals.PermissionDenied(rule="S7.2-5", remedy=remedy)
         if state.operation is not None:
-            return refusals.UnknownMethod(rule="S9-3", remedy=_undated(state.operation))
+            rule = "S4.3-22" if state.operation.served_by else "S9-3"
+            return refusals.UnknownMethod(rule=rule, remedy=_undated(state.operation))
         remedy = "`sim catalogue operations` lists the gRPC methods"
         return refusals.UnknownMethod(rule="S4.3-22", remedy=remedy)
-    if state.operation is not None:
-        return refusals.UnknownPath(rule="S9-3", remedy=_undated(state.operation))
-    if isinstance(state.match, WrongVerb):
-        now = state.services.exchange.ctx.now
-        declared = state.match.operations
-        verbs = [verb for verb in state.match.allowed if declared[verb].exists_at(now)]
-        if verbs:
-            return refusals.MethodNotAllowed(tuple(verbs))
-        return refusals.UnknownPath(rule="S9-3", remedy=_undated(*declared.values()))
+    match = state.match
+    declared = match.operations if isinstance(match, Match | WrongVerb) else {}
+    verbs = tuple(verb for verb, operation in declared.items() if _exists(operation, state))
+    if verbs:
+        return refusals.MethodNotAllowed(verbs)
+    if declared:
+        rule = "S7.1-4" if any(gone.served_by for gone in declared.values()) else "S9-3"
+        return refusals.UnknownPath(rule=rule, remedy=_undated(*declared.values()))
     return refusals.UnknownPath(rule="S7.1-4", remedy="`sim catalogue operations` lists every path")
 
 
 def _undated(*operations: Operation) -> str:
     names = ", ".join(operation.name for operation in operations)
-    return f"{names} is not served on this date"
+    switches = sorted({f"{gone.served_by}: served" for gone in operations if gone.served_by})
+    reason = f"unless a scenario assumes {', '.join(switches)}" if switches else "on this date"
+    return f"{names} is not served {reason}"
 
 
 def _no_handler(operation: Operation) -> Refusal:

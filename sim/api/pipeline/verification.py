@@ -113,7 +113,8 @@ def token_request(
     context: VerificationContext, fields: Mapping[str, Any], wall: Instant | None
 ) -> VerifiedTokenRequest:
     """Verify the client assertion in the fields of a token request. Its audience must be a name of
-    this environment; the caller's Host header is not used.
+    this environment: the API's, the token endpoint's, or the issuer's as its metadata publish it.
+    The caller's Host header is not used.
     """
     credentials = context.exchange.credentials
     environment = credentials.environment
@@ -123,12 +124,13 @@ def token_request(
     official = f"{environment.issuer}/oauth/token"
     served = (context.settings.token_url,) if context.settings.token_url else ()
     endpoints = {official, *(name.rstrip("/") for name in _spellings(served))}
+    issuers = {name.removesuffix("/oauth/token") for name in endpoints}
     assertion = fields.get("client_assertion", "")
     verified = verify_assertion(
         assertion if isinstance(assertion, str) else "",
         context.exchange.firms,
         environment.name,
-        audiences | endpoints,
+        audiences | endpoints | issuers,
         _accepted_clocks(context, wall),
         context.exchange.ctx.assumptions.number(ASSERTION_LIFE_MAX),
     )

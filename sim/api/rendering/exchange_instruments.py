@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from sim.api.rendering.sports_types import sports_market_type
 from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.collateral import EventOutcome
@@ -29,6 +30,7 @@ from sim.kernel.instants import (
 )
 
 CLEARING_HOUSE = "SANDBOX"
+_SPORT_TYPE = "market_sport_type"
 
 
 def current_instrument_message(exchange: Exchange, instrument: Instrument) -> wire.Instrument:
@@ -41,11 +43,11 @@ def current_instrument_message(exchange: Exchange, instrument: Instrument) -> wi
     if measure is not None and measure.begins:
         read = (measure.begins, lifecycle.dates.settlement_times(instrument)[0])
         changed = max(changed, *(at for at in read if at <= lifecycle.followed_to), 0)
-    return instrument_message(instrument, lifecycle.state(instrument.symbol), changed)
+    return instrument_message(exchange, instrument, lifecycle.state(instrument.symbol), changed)
 
 
 def instrument_message(
-    instrument: Instrument, state: InstrumentState, changed: Instant
+    exchange: Exchange, instrument: Instrument, state: InstrumentState, changed: Instant
 ) -> wire.Instrument:
     """Return the terms of an instrument with its state and the instant of its last change.
 
@@ -74,11 +76,19 @@ def instrument_message(
         fractional_qty_scale=instrument.qty_scale,
         settlement_currency=CURRENCY,
         settlement_price_scale=instrument.price_scale,
-        metadata=instrument.metadata,
+        metadata=_metadata(exchange, instrument),
         event_attributes=_event_attributes(instrument),
         create_time=instrument.created or None,
         update_time=changed or None,
     )
+
+
+def _metadata(exchange: Exchange, instrument: Instrument) -> dict[str, str]:
+    """Return the metadata of an instrument, with the present name of its type."""
+    metadata = instrument.metadata
+    written = metadata.get(_SPORT_TYPE)
+    kind = sports_market_type(exchange, written or "", instrument.symbol)
+    return metadata if kind == written or not written else metadata | {_SPORT_TYPE: kind}
 
 
 def _order_size_limit(instrument: Instrument) -> wire.OrderSizeLimit:

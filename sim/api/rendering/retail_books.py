@@ -18,11 +18,19 @@ from sim.core.market_data.statistics import SymbolStats
 from sim.core.model.enums import InstrumentState, Side, TradeState
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CURRENCY, Price, Qty, decimal_text
+from sim.kernel.dated import Dated
 from sim.kernel.instants import last_trade_day_roll
 
 _OPEN = InstrumentState.OPEN
 _MARK_METHOD = "SETTLEMENT_PRICE_CALCULATION_METHOD_EVENT_TIER_3"
 EXPIRED_STATES = (InstrumentState.EXPIRED, InstrumentState.TERMINATED)
+SHARES_ON_REST = Dated(
+    False,
+    ("2026-09-17", True),
+    name="market_data.shares",
+    section="recordings",
+    title="best prices over REST have bidShares and askShares",
+)
 _METHODS = {method.name: method.value for method in wire.SettlementPriceCalculationMethod}
 
 
@@ -66,14 +74,17 @@ def book_message(exchange: Exchange, symbol: str, *, socket: bool = False) -> wi
     """Return the current book of a market with its statistics, for REST or for the socket."""
     instrument = exchange.instruments.require(symbol)
     sides = _sides(exchange, symbol)
+    sample = _sample(exchange, instrument, sides, exact=socket)
+    stats = _stats_message(exchange, instrument, sides, socket=socket)
+    stats.last_price_sample = sample
     return wire.MarketBook(
         market_slug=symbol,
         bids=[_level(instrument, price, qty) for price, qty, _ in sides.bids],
         offers=[_level(instrument, price, qty) for price, qty, _ in sides.offers],
         state=market_state(exchange, symbol),
-        stats=_stats_message(exchange, instrument, sides, socket=socket),
+        stats=stats,
         transact_time=exchange.now,
-        last_price_sample=_sample(exchange, instrument, sides.stats),
+        last_price_sample=sample,
     )
 
 
@@ -90,7 +101,7 @@ def lite_message(exchange: Exchange, symbol: str, *, socket: bool = False) -> wi
     settlement_px, _ = _settlement(exchange, instrument, stats)
     message = wire.MarketLite(
         market_slug=symbol,
-        current_px=_current(sides, scale, exact=socket),
+        current_px=book_price(*_current(sides, scale, exact=socket)),
         last_trade_px=book_price(stats.last_trade_px, scale),
         settlement_px=book_price(settlement_px, scale),
         best_bid=book_price(bid, scale),
@@ -100,12 +111,12 @@ def lite_message(exchange: Exchange, symbol: str, *, socket: bool = False) -> wi
         bid_depth=len(bids),
         ask_depth=len(offers),
         state=market_state(exchange, symbol),
-        last_price_sample=_sample(exchange, instrument, stats),
+        last_price_sample=_sample(exchange, instrument, sides, exact=socket),
     )
     if bid is not None and ask is not None:
         message.long_quote = book_price(ask, scale)
         message.short_quote = Amount(value=decimal_text(scale - bid, scale), currency=CURRENCY)
-    if socket:
+    if socket or SHARES_ON_REST.at(exchange.now):
         message.bid_shares = two_figures(sum(qty for _, qty, _ in bids), qty_scale)
         message.ask_shares = two_figures(sum(qty for _, qty, _ in offers), qty_scale)
     return message
@@ -144,11 +155,11 @@ def market_value(stats: SymbolStats, bid: Price | None, ask: Price | None) -> Pr
     return ask if ask is not None and price > ask else price
 
 
-def _current(sides: _Sides, scale: int, *, exact: bool) -> Amount | None:
-    """Return the current price; `exact` keeps the fraction of the midpoint, as the socket does."""
+def _current(sides: _Sides, scale: int, *, exact: bool) -> tuple[Price | None, int]:
+    """Return the current price and its scale; `exact` keeps the fraction of the midpoint."""
     if exact and sides.bid is not None and sides.ask is not None:
-        return book_price(sides.bid + sides.ask, 2 * scale)
-    return book_price(current_price(sides.stats, sides.bid, sides.ask), scale)
+        return sides.bid + sides.ask, 2 * scale
+    return current_price(sides.stats, sides.bid, sides.ask), scale
 
 
 def _stats_message(
@@ -169,7 +180,7 @@ def _stats_message(
         last_trade_px=book_price(stats.last_trade_px, scale),
         indicative_open_px=book_price(stats.indicative_open_px, scale),
         settlement_px=book_price(settlement_px, scale),
-        current_px=_current(sides, scale, exact=socket),
+        current_px=book_price(*_current(sides, scale, exact=socket)),
         notional_traded=notional_amount(notional, scale, qty_scale) if notional else None,
         shares_traded=_sum(stats.shares_traded, qty_scale),
         last_trade_qty=_sum(stats.last_trade_qty or 0, qty_scale),
@@ -218,18 +229,15 @@ def _level(instrument: Instrument, price: Price, qty: Qty) -> wire.BookLevel:
 
 
 def _sample(
-    exchange: Exchange, instrument: Instrument, stats: SymbolStats
+    exchange: Exchange, instrument: Instrument, sides: _Sides, *, exact: bool
 ) -> wire.PriceSample | None:
-    """Return the prices of both sides at the last trade, until the market has expired.
+    """Return the current prices of both sides, until the market has expired.
 
     The contract drops the field on 2026-07-03.
     """
-    price = stats.last_trade_px
+    price, scale = _current(sides, instrument.price_scale, exact=exact)
     if price is None or exchange.trading.state(instrument.symbol) in EXPIRED_STATES:
         return None
-    scale = instrument.price_scale
     return wire.PriceSample(
-        timestamp=stats.last_trade_at,
-        long_price=book_price(price, scale),
-        short_price=book_price(scale - price, scale),
+        long_px=book_price(price, scale), short_px=book_price(scale - price, scale), ts=exchange.now
     )

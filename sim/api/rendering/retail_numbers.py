@@ -62,9 +62,11 @@ def cash_amount(cash: Cash) -> Amount:
     return Amount(value=decimal_text(cash, CASH_SCALE), currency=CURRENCY)
 
 
-def notional_amount(notional: Notional, price_scale: int, qty_scale: int) -> Amount:
-    """Return notional units as dollars, with at least two decimals."""
-    return Amount(value=decimal_text(notional, price_scale * qty_scale, 2), currency=CURRENCY)
+def notional_amount(
+    notional: Notional, price_scale: int, qty_scale: int, places: int = 2
+) -> Amount:
+    """Return notional units as dollars, with at least so many decimals."""
+    return Amount(value=decimal_text(notional, price_scale * qty_scale, places), currency=CURRENCY)
 
 
 def fixed_notional(notional: Notional, price_scale: int, qty_scale: int) -> Amount:
@@ -81,6 +83,11 @@ def fixed_amount(value: int, scale: int) -> Amount:
 def fixed(value: int, scale: int) -> str:
     """Return value/scale with four decimals: quantities in books, statistics and positions."""
     return decimal_fixed(value, scale, PLACES)
+
+
+def unpadded(text: str) -> str:
+    """Return decimal text without zeros at the end of its fraction."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def number(value: int, scale: int) -> float:

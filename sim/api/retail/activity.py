@@ -13,27 +13,31 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sim.api.gateway.live_views import market_view
 from sim.api.rendering.retail_numbers import (
+    book_price,
     cash_amount,
     fixed,
-    fixed_notional,
     nearest,
     notional_amount,
-    price_amount,
+    unpadded,
 )
 from sim.api.retail.messages import retail_execution, retail_order
 from sim.api.retail.metadata import leg_details
 from sim.api.retail.positions import holdings_around, position_message
 from sim.contract.messages import retail_v1 as wire
 from sim.contract.messages.gateway_v1 import Market
+from sim.core.catalogue.assumptions import REWARD_ACTIVITIES
+from sim.core.catalogue.quirks import SHORT_CLOSE_PNL
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import LIQUIDITY_REFERENCE, REBATE_REFERENCE, REFERRAL_REFERENCE
 from sim.core.market_data.execution_log import SequencedLog
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved, PositionChanged
 from sim.core.model.orders import Trade
+from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant, midnight_utc, trade_date
 
 _Activity = wire.ActivityType
@@ -56,6 +60,15 @@ _ADJUSTMENTS = {
     LIQUIDITY_REFERENCE: _Activity.ACTIVITY_TYPE_LIQUIDITY_PROGRAM,
     REFERRAL_REFERENCE: _Activity.ACTIVITY_TYPE_REFERRAL_BONUS,
 }
+
+
+RESOLUTION_FORM = Dated(
+    False,
+    ("2026-10-01", True),
+    name="activities.resolution_form",
+    section="recordings",
+    title="positions of a resolution keep realized, and have no qtyAvailableDecimal",
+)
 
 
 class Place(NamedTuple):
@@ -129,7 +142,8 @@ def _cash_record(exchange: Exchange, account: str) -> _Record:
     """
     cash = exchange.trading.ledger.entries(account)
     rows = _matching_rows(exchange, account, "cash", cash, lambda row: row.type in _BALANCE_CHANGES)
-    return _Record(rows, lambda row: cash[row].at, lambda row: _balance_change(cash[row]))
+    rewards = exchange.ctx.assumptions.text(REWARD_ACTIVITIES) == "own_types"
+    return _Record(rows, lambda row: cash[row].at, lambda row: _balance_change(cash[row], rewards))
 
 
 def _trade_record(exchange: Exchange, account: str, symbol: str, types: frozenset[int]) -> _Record:
@@ -203,14 +217,19 @@ def _trade(
 ) -> wire.Activity:
     """Return a trade with both of its orders. The account's own order determines `is_aggressor`.
 
-    The cost basis is the amount by which the fill changed the cost of the position.
+    The cost basis is the amount by which the fill changed the cost of the position. The cost
+    includes the account's commission.
     """
     aggressor = trade.aggressor.order.account == account
     order = trade.aggressor.order
+    own = trade.aggressor if aggressor else trade.passive
     start = bisect_left(rows, trade.at, key=lambda row: row.at)
     later = map(rows.__getitem__, range(start, len(rows)))
     change = next(row for row in later if row.trade_id == trade.id)
     scales = order.price_scale, order.qty_scale
+    realized = change.realized_change
+    if change.qty_change > 0 and realized and exchange.ctx.quirks.applies(SHORT_CLOSE_PNL):
+        realized = trade.qty * trade.price - own.commission - abs(change.cost_change)
     return wire.Activity(
         type=_Activity.ACTIVITY_TYPE_TRADE,
         trade=wire.TradeActivity(
@@ -219,17 +238,17 @@ def _trade(
             state=trade.state,
             create_time=trade.at,
             update_time=trade.state_at,
-            price=price_amount(trade.price, order.price_scale),
+            price=book_price(trade.price, order.price_scale),
             qty=str(nearest(trade.qty, order.qty_scale)),
             qty_decimal=fixed(trade.qty, order.qty_scale),
             is_aggressor=aggressor,
             cost_basis=notional_amount(abs(change.cost_change), *scales),
-            realized_pnl=notional_amount(change.realized_change, *scales),
+            realized_pnl=notional_amount(realized, *scales),
             aggressor_execution=retail_execution(exchange, trade.aggressor),
             passive_execution=retail_execution(exchange, trade.passive),
             aggressor=retail_order(exchange, trade.aggressor.order),
             passive=retail_order(exchange, trade.passive.order),
-            cost=fixed_notional(trade.price * trade.qty, *scales),
+            cost=notional_amount(trade.price * trade.qty + own.commission, *scales, places=0),
             market=_market(exchange, trade.symbol),
             create_trade_date=midnight_utc(trade_date(trade.at)),
             update_trade_date=midnight_utc(trade_date(trade.state_at or trade.at)),
@@ -256,6 +275,12 @@ def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
     if before is not None:
         closed = not row.qty_change
         position = position_message(exchange, before, row.at, available=before.net, expired=closed)
+    resolved = position_message(exchange, after, row.at, expired=True)
+    if RESOLUTION_FORM.at(row.at):
+        for message in filter(None, (position, resolved)):
+            _write_october_form(message)
+        if position is not None:
+            resolved.realized = position.realized
     sides = wire.PositionResolutionSide
     side = sides.POSITION_RESOLUTION_SIDE_NEUTRAL
     if row.settlement == instrument.price_scale:
@@ -267,7 +292,7 @@ def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
         position_resolution=wire.PositionResolution(
             market_slug=row.symbol,
             before_position=position,
-            after_position=position_message(exchange, after, row.at, expired=True),
+            after_position=resolved,
             update_time=row.at,
             trade_id=row.trade_id,
             side=side,
@@ -277,12 +302,25 @@ def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
     )
 
 
-def _balance_change(row: CashMoved) -> wire.Activity | None:
+def _write_october_form(message: wire.UserPosition) -> None:
+    """Write a position of a resolution as it is shown from 2026-10-01."""
+    message.qty_available_decimal = None
+    value, metadata = message.cash_value, message.market_metadata
+    if value is not None:
+        message.cash_value = replace(value, value=unpadded(value.value))
+    if metadata is not None and metadata.subject is not None:
+        metadata.subject = replace(metadata.subject, id=-1, image=metadata.icon)
+
+
+def _balance_change(row: CashMoved, own_types: bool) -> wire.Activity | None:
+    """Return a cash movement that is an activity; without `own_types` programs pay transfers."""
     if row.type not in _BALANCE_CHANGES:
         return None
     type, status = _BALANCE_CHANGES[row.type]
+    reference = row.reference.partition(":")[0]
     if row.type is LedgerEntryType.MANUAL_ADJUSTMENT:
-        type = _ADJUSTMENTS.get(row.reference.partition(":")[0], type)
+        if own_types or reference == REFERRAL_REFERENCE:
+            type = _ADJUSTMENTS.get(reference, type)
     facts: dict[str, Any] = {
         "transaction_id": row.id,
         "status": status,

@@ -70,7 +70,8 @@ def funds_in_use(exchange: Exchange, account: str) -> FundsInUse:
 def balance_message(exchange: Exchange, account: str) -> wire.UserBalance:
     """Return an account's balance as it is now (§4.2).
 
-    buying_power = current_balance + asset_available - open_orders - margin.
+    buying_power = current_balance + asset_available - open_orders - margin. Nothing is reserved
+    but by open orders, so balance_reservation = bonus_reservation + deposit_reservation is 0.
     """
     return _balance(exchange.trading.ledger.balance(account), funds_in_use(exchange, account))
 
@@ -84,13 +85,13 @@ def _balance(cash: Cash, used: FundsInUse) -> wire.UserBalance:
         asset_notional=dollars(used.assets),
         open_orders=dollars(used.open_orders),
         margin_requirement=dollars(used.margin),
-        available_to_withdraw=dollars(max(free, 0)),
-        balance_reservation=dollars(used.open_orders),
+        available_to_withdraw=dollars(cash - used.margin),
+        balance_reservation=0.0,
         deposit_reservation=0.0,
         bonus_reservation=0.0,
         displayed_bonus=0.0,
         displayed_available_soon=0.0,
-        displayed_cash=dollars(cash),
+        displayed_cash=dollars(free),
         bonus_hold=0.0,
     )
 

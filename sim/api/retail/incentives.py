@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import convert
 
+from sim.api.gateway.list_query import ascending
 from sim.api.pipeline.account_access import visible_accounts
 from sim.api.pipeline.authentication import Caller, account_of
 from sim.api.pipeline.handler import handles
@@ -17,6 +18,7 @@ from sim.api.pipeline.paging import page_length, page_of
 from sim.api.rendering.retail_numbers import dollars
 from sim.contract.messages import exchange_v1 as exchange_wire
 from sim.contract.messages import retail_v1 as wire
+from sim.core.catalogue.assumptions import INCENTIVE_ROWS
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import PAID, PENDING, SKIPPED, Period, Reward
 from sim.core.model.enums import InstrumentState
@@ -51,13 +53,28 @@ def programs(
     """Return one page of the programs that pass the request's filters."""
     order = request.order_by or "created_at"
     _check_query(order, request)
-    by_market = exchange.incentives.programs().items()
-    programs = [_program(exchange, symbol, periods, request) for symbol, periods in by_market]
+    programs = [
+        _program(exchange, symbol, periods, request)
+        for symbol, every in exchange.incentives.programs().items()
+        for periods in _rows(exchange, every)
+    ]
     rows = sorted(
-        filter(None, programs), key=_KEYS[order], reverse=request.order_direction != "asc"
+        filter(None, programs), key=_KEYS[order], reverse=not ascending(request.order_direction)
     )
     page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     return wire.ListIncentivesResponse(programs=list(page), next_page_token=token)
+
+
+def _rows(exchange: Exchange, periods: list[Period]) -> Iterable[list[Period]]:
+    """Return the periods of each row: of the market, or of each program (`incentives.rows`)."""
+    by_program: dict[str, list[Period]] = {}
+    for period in periods:
+        by_program.setdefault(period.program_id, []).append(period)
+    return by_program.values() if _by_program(exchange) else [periods]
+
+
+def _by_program(exchange: Exchange) -> bool:
+    return exchange.ctx.assumptions.text(INCENTIVE_ROWS) == "program"
 
 
 def _check_query(order: str, request: wire.ListIncentivesRequest) -> None:
@@ -66,8 +83,7 @@ def _check_query(order: str, request: wire.ListIncentivesRequest) -> None:
         raise InvalidRequest(
             f"order_by must be one of {', '.join(_KEYS)}", remedy="omit it to sort by created_at"
         )
-    if request.order_direction not in ("", "asc", "desc"):
-        raise InvalidRequest("order_direction must be asc or desc")
+    ascending(request.order_direction, "order_direction")
     for status in request.statuses:
         if status not in _STATUSES:
             raise InvalidRequest(
@@ -99,10 +115,13 @@ def earned(
     first, last = _date(request.start_date, "start_date"), _date(request.end_date, "end_date")
     if first and last and first > last:
         raise InvalidRequest("start_date must not be after end_date")
-    entries: dict[tuple[str, str], list[Reward]] = {}
-    for reward in chain.from_iterable(map(exchange.incentives.rewards, accounts)):
+    entries: dict[tuple[str, str, int], list[Reward]] = {}
+    each = _by_program(exchange)
+    rewards = chain.from_iterable(map(exchange.incentives.rewards, accounts))
+    for number, reward in enumerate(rewards):
         if _passes(reward, first, last, request):
-            entries.setdefault((reward.date, reward.symbol), []).append(reward)
+            key = reward.date, reward.symbol, number if each else 0
+            entries.setdefault(key, []).append(reward)
     newest_first = sorted(sorted(entries), key=itemgetter(0), reverse=True)
     return [_entry(entries[key]) for key in newest_first]
 

@@ -96,7 +96,7 @@ def retail_execution(exchange: Exchange, execution: core.Execution) -> wire.Exec
         id=execution.id,
         order=retail_order(exchange, order),
         last_shares=fixed(execution.last_qty, qty_scale) if filled else "0",
-        last_px=price_amount(execution.last_px, price_scale) if filled else None,
+        last_px=book_price(execution.last_px, price_scale) if filled else None,
         type=execution.type,
         text=execution.text,
         order_reject_reason=execution.reject_reason if rejected else 0,

@@ -255,7 +255,7 @@ def _limit(
     if mode == "refuse":
         tick = decimal_text(instrument.tick, instrument.price_scale)
         raise InvalidRequest(f"price must be a multiple of {tick}", rule="M4")
-    return price + instrument.tick if mode == "favour" and side is Side.SELL else price
+    return price + instrument.tick if mode == "in_favour" and side is Side.SELL else price
 
 
 def _intent(exchange: Exchange, request: wire.CreateOrderRequest) -> wire.OrderIntent:

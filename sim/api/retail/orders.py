@@ -25,14 +25,23 @@ from sim.api.retail.read_lag import open_orders_read, order_read
 from sim.contract.messages import Message
 from sim.contract.messages import retail_v1 as wire
 from sim.core.catalogue.assumptions import BATCH_SYNCHRONOUS, PREVIEW_MARKET
+from sim.core.catalogue.quirks import CONNECTION_REFUSED
 from sim.core.exchange import Exchange
 from sim.core.model.commands import CancelOrder, PlaceOrder
 from sim.core.model.orders import Order
-from sim.core.model.refusals import AnswerTooLate, InvalidRequest, NotFound, Refusal, cut
+from sim.core.model.refusals import (
+    AnswerTooLate,
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    Refusal,
+    cut,
+)
 from sim.core.trading.synchronous import Kind, PendingAnswer
 from sim.kernel.instants import Span
 
 C = TypeVar("C")
+CONNECTION_TEXT = "Your connection looks like a VPN"
 
 # The answers of the calls that place one order, by kind.
 _ANSWERS = {"order": wire.CreateOrderResponse, "close": wire.ClosePositionResponse}
@@ -66,6 +75,7 @@ def _entered(
     exchange: Exchange, kind: Kind, command: PlaceOrder, span: Span | None
 ) -> Message | DeferredResponse:
     """Enter an order. A synchronous call, one with a `span`, waits while there is cause to."""
+    _check_connection(exchange)
     order = exchange.trading.order_service.enter(command)
     if span is None:
         return _ANSWERS[kind](id=order.id, executions=[])
@@ -73,6 +83,13 @@ def _entered(
         wait = exchange.awaited.wait_for(kind, (order.id,), (order.id,), span)
         return DeferredResponse(wait.name, wait.until)
     return _ANSWERS[kind](id=order.id, executions=_executions(exchange, order))
+
+
+def _check_connection(exchange: Exchange) -> None:
+    """Refuse new orders from a data centre, where the quirk occurs."""
+    if exchange.ctx.quirks.applies(CONNECTION_REFUSED):
+        remedy = "try from another network; reads and cancels go on"
+        raise PermissionDenied(CONNECTION_TEXT, rule="S7.1-3", remedy=remedy)
 
 
 @handles("RetailOrdersAPI.PreviewOrder")
@@ -178,6 +195,7 @@ def create_orders(
     the synchronous ones.
     """
     check_batch(len(request.orders))
+    _check_connection(exchange)
     awaited = exchange.awaited
     spans = [awaited.block_time(order.max_block_time) for order in request.orders]
     commands = [place_command(exchange, caller, order, defer=True) for order in request.orders]

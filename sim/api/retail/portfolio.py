@@ -21,7 +21,7 @@ def list_positions(
 ) -> wire.ListPositionsResponse:
     """List positions by market, including those that a settlement closed (`expired`).
 
-    Positions that were closed by trading are not listed.
+    Positions that were closed by trading are not listed. The answer for one market has no cursor.
     """
     paged = exchange.ctx.assumptions.flag(RETAIL_POSITIONS_PAGING)
     after = _symbol(exchange, request.cursor) if request.cursor and paged else ""
@@ -43,7 +43,7 @@ def list_positions(
     more = len(symbols) > size
     return wire.ListPositionsResponse(
         positions=page,
-        next_cursor=write_cursor(symbols[size - 1]) if more else "",
+        next_cursor=write_cursor(symbols[size - 1]) if more else None if request.market else "",
         eof=not more,
         available_positions=[position.qty_available or 0 for position in page.values()],
     )

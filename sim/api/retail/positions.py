@@ -9,7 +9,6 @@ from sim.api.rendering.retail_numbers import PLACES, fixed, fixed_amount, fixed_
 from sim.api.retail.metadata import leg_details, market_metadata
 from sim.contract.messages import retail_v1 as wire
 from sim.contract.messages.retail_v1 import Amount
-from sim.core.accounts.fees import exact_units
 from sim.core.accounts.positions import FILL, Position, position_after
 from sim.core.exchange import Exchange
 from sim.core.model.events import PositionChanged
@@ -41,7 +40,7 @@ def holdings_around(exchange: Exchange, row: PositionChanged) -> tuple[Position 
         realized=row.realized - row.realized_change,
         qty_bought=row.bought - max(traded, 0),
         qty_sold=row.sold + min(traded, 0),
-        fees_exact=row.fees_exact - row.fee_exact,
+        fees=row.fees - row.fee,
         # a correction finds the position already settled
         settled=0 if row.qty_change else after.settled,
     )
@@ -119,23 +118,23 @@ def _write_cost(
 ) -> None:
     """Write the cost of a position: cost = base cost + fees, each with four decimals.
 
-    A contract held short costs a dollar less the price at which it was sold. The fees are those of
-    all fills so far, before rounding to cents.
+    A contract held short costs a dollar less the price at which it was sold, and its average price
+    is what it cost. The fees are what was collected for all fills so far.
     """
     scale = instrument.price_scale
     if resolved:
         message.cost = _NOTHING
         return
     base = position.cost + max(-position.net, 0) * scale
-    base_units = divide_half_even(base * _UNIT, instrument.notional_scale)
-    fee_units = divide_half_even(
-        position.fees_exact * _UNIT, exact_units(scale, instrument.qty_scale)
+    base_units, fee_units = (
+        divide_half_even(notional * _UNIT, instrument.notional_scale)
+        for notional in (base, position.fees)
     )
     message.base_cost = fixed_amount(base_units, _UNIT)
     message.fees = fixed_amount(fee_units, _UNIT)
     message.cost = fixed_amount(base_units + fee_units, _UNIT)
     if position.net:
-        message.avg_px = fixed_amount(abs(position.cost), abs(position.net) * scale)
+        message.avg_px = fixed_amount(base, abs(position.net) * scale)
 
 
 def _cash_value(

@@ -20,16 +20,32 @@ from sim.contract.messages import exchange_v1 as wire
 from sim.core.exchange import Exchange
 from sim.core.model.enums import TradeType
 from sim.core.model.orders import Trade
-from sim.core.model.refusals import InvalidRequest
+from sim.core.model.refusals import BeforeHistory, InvalidRequest, PermissionDenied
 from sim.core.model.rfq_records import Quote, Rfq
 from sim.core.rfq.combos import Leg
+from sim.kernel.dated import Dated
 
 _SELF = wire.UserFilter.USER_FILTER_SELF
+RFQS_GENERAL = Dated(
+    False,
+    ("2026-10-01", True),
+    name="rfqs.general",
+    section="public API reference",
+    title="combos and requests for quotes need no beta access on the retail API",
+)
 
 
-def own_account(caller: Caller) -> str:
-    """Return the account of the participant for whom a call acts, or of the retail key."""
-    return account_of(caller) if caller.plane == "retail" else trading_account(caller, "")
+def own_account(exchange: Exchange, caller: Caller) -> str:
+    """Return the account of the participant for whom a call acts, or of the retail key.
+
+    Before combos and requests are general, a retail key needs beta access.
+    """
+    if caller.plane != "retail":
+        return trading_account(caller, "")
+    key = exchange.firms.api_key(caller.api_key or "")
+    if key is not None and not key.beta and not RFQS_GENERAL.at(exchange.now):
+        raise PermissionDenied(rule="L13", remedy="give the key beta access, or wait for October")
+    return account_of(caller)
 
 
 @handles("ComboAPI.CreateCombo", "RetailCombosAPI.CreateCombo")
@@ -37,14 +53,21 @@ def create_combo(
     exchange: Exchange, caller: Caller, request: wire.CreateComboRequest
 ) -> wire.CreateComboResponse:
     """Return the combo of these legs, and list it if it is new."""
-    account, legs = own_account(caller), [_leg(*entry) for entry in enumerate(request.legs)]
+    account, legs = (
+        own_account(exchange, caller),
+        [_leg(*entry) for entry in enumerate(request.legs)],
+    )
     combo = exchange.combos.create(account, legs)
     return wire.CreateComboResponse(combo=combo_message(exchange, combo))
 
 
 @handles("ComboAPI.GetCombos", "RetailCombosAPI.ListCombos")
-def get_combos(exchange: Exchange, request: wire.GetCombosRequest) -> wire.GetCombosResponse:
+def get_combos(
+    exchange: Exchange, caller: Caller, request: wire.GetCombosRequest
+) -> wire.GetCombosResponse:
     """Return the combo of a symbol, or none."""
+    if caller.plane == "retail":
+        own_account(exchange, caller)
     require(request.symbol, "symbol", rule="L13", remedy="POST /v1/combos returns a combo's symbol")
     combo = exchange.combos.get(request.symbol)
     combos = [] if combo is None else [combo_message(exchange, combo)]
@@ -56,7 +79,7 @@ def get_rfqs(
     exchange: Exchange, caller: Caller, request: wire.GetRFQsRequest
 ) -> wire.GetRFQsResponse:
     """Return a page of the requests that the account may see, oldest first."""
-    account, mine = own_account(caller), request.user_filter == _SELF
+    account, mine = own_account(exchange, caller), request.user_filter == _SELF
     if request.rfq_id and request.cursor:
         raise InvalidRequest("rfqId and cursor are mutually exclusive", rule="L13")
 
@@ -79,7 +102,7 @@ def get_quotes(
     exchange: Exchange, caller: Caller, request: wire.GetQuotesRequest
 ) -> wire.GetQuotesResponse:
     """Return a page of the quotes that the account made or received, oldest first."""
-    account = own_account(caller)
+    account = own_account(exchange, caller)
     own_quotes, own_requests = request.user_filter == _SELF, request.rfq_user_filter == _SELF
     _check_quotes_query(request, filters=own_quotes + own_requests)
 
@@ -104,9 +127,11 @@ def get_rfq_trades(
     exchange: Exchange, caller: Caller, request: wire.GetRFQTradesRequest
 ) -> wire.GetRFQTradesResponse:
     """Return a page of everybody's fills that came from quotes, newest first."""
-    account, start, end = own_account(caller), request.start_time, request.end_time
+    account, start, end = own_account(exchange, caller), request.start_time, request.end_time
     if start is not None and end is not None and start >= end:
         raise InvalidRequest("startTime must lie before endTime", rule="L13")
+    if start is not None and start < exchange.began:
+        raise BeforeHistory(rule="L13", remedy="ask for trades since the exchange began")
     query = ("trades", account, request.limit, start, end, request.symbol)
     size, before = page_size(request.limit), place_of(request.cursor, *query)
     trades: list[Trade] = []
@@ -126,7 +151,9 @@ def get_rfq_user_id(
     exchange: Exchange, caller: Caller, request: wire.GetRFQUserIDRequest
 ) -> wire.GetRFQUserIDResponse:
     """Return the pseudonym of an account in requests and quotes."""
-    return wire.GetRFQUserIDResponse(rfq_user_id=exchange.rfqs.user_id(own_account(caller)))
+    return wire.GetRFQUserIDResponse(
+        rfq_user_id=exchange.rfqs.user_id(own_account(exchange, caller))
+    )
 
 
 def _check_quotes_query(request: wire.GetQuotesRequest, *, filters: int) -> None:

@@ -17,8 +17,16 @@ from sim.core.model.enums import Channel
 from sim.core.model.quantities import CASH_SCALE, NotADecimal, decimal_text, scaled
 from sim.core.model.refusals import InvalidRequest
 from sim.core.rfq.rfqs import Party
+from sim.kernel.dated import Dated
 
 _CASH_UNITS = 10**CASH_PLACES
+QUOTES_KEEP_IDS = Dated(
+    True,
+    ("2026-10-01", False),
+    name="rfqs.quotes_keep_ids",
+    section="public API reference, announced as breaking",
+    title="on the exchange API a quote that replaces another keeps its id",
+)
 
 
 NewRfq: TypeAlias = wire.CreateRFQRequest | retail_v1.CreateRfqRequest
@@ -28,7 +36,7 @@ NewQuote: TypeAlias = wire.CreateQuoteRequest | retail_v1.CreateQuoteRequest
 @handles("RFQAPI.CreateRFQ", "RetailRfqsAPI.CreateRfq")
 def create_rfq(exchange: Exchange, caller: Caller, request: NewRfq) -> wire.CreateRFQResponse:
     """Ask for quotes on a combo, for a quantity or for dollars."""
-    party = _party(caller, request)
+    party = _party(exchange, caller, request)
     require(request.symbol, "symbol", rule="L13", remedy="send the id of a combo")
     if exchange.combos.get(request.symbol) is None:
         raise InvalidRequest("symbol: no such combo", rule="L13", remedy="POST /v1/combos first")
@@ -54,9 +62,9 @@ def create_rfq(exchange: Exchange, caller: Caller, request: NewRfq) -> wire.Crea
 def create_quote(exchange: Exchange, caller: Caller, request: NewQuote) -> wire.CreateQuoteResponse:
     """Quote on somebody's request, on one side or both, or replace the quote.
 
-    On the exchange API a quote that replaces another keeps its id.
+    On the exchange API a quote that replaces another kept its id until 2026-10-01.
     """
-    party = _party(caller, request)
+    party = _party(exchange, caller, request)
     scale = exchange.instruments.require(exchange.rfqs.rfq(request.rfq_id).symbol).price_scale
     quote = exchange.rfqs.quote(
         party,
@@ -65,7 +73,7 @@ def create_quote(exchange: Exchange, caller: Caller, request: NewQuote) -> wire.
         sell_price=_price("sellPrice", request.sell_price, scale),
         rest_remainder=_required(request.rest_remainder),
         post_only=request.post_only,
-        keep_id=party.channel is Channel.EXCHANGE,
+        keep_id=party.channel is Channel.EXCHANGE and QUOTES_KEEP_IDS.at(exchange.now),
     )
     return wire.CreateQuoteResponse(quote_id=quote.id)
 
@@ -75,7 +83,7 @@ def delete_rfq(
     exchange: Exchange, caller: Caller, request: wire.DeleteRFQRequest
 ) -> wire.DeleteRFQResponse:
     """Close one's own request."""
-    exchange.rfqs.withdraw(own_account(caller), request.rfq_id)
+    exchange.rfqs.withdraw(own_account(exchange, caller), request.rfq_id)
     return wire.DeleteRFQResponse()
 
 
@@ -84,7 +92,7 @@ def delete_quote(
     exchange: Exchange, caller: Caller, request: wire.DeleteQuoteRequest
 ) -> wire.DeleteQuoteResponse:
     """Delete one's own quote, or decline it after it was accepted."""
-    exchange.rfqs.delete_quote(own_account(caller), request.quote_id, request.rfq_id)
+    exchange.rfqs.delete_quote(own_account(exchange, caller), request.quote_id, request.rfq_id)
     return wire.DeleteQuoteResponse()
 
 
@@ -93,7 +101,7 @@ def accept_quote(
     exchange: Exchange, caller: Caller, request: wire.AcceptQuoteRequest
 ) -> wire.AcceptQuoteResponse:
     """Accept a side of a quote. Its maker then has some time to confirm it."""
-    account, side = own_account(caller), SIDES.get(request.accepted_side)
+    account, side = own_account(exchange, caller), SIDES.get(request.accepted_side)
     if side is None:
         raise InvalidRequest("acceptedSide must be SIDE_BUY or SIDE_SELL", rule="L13")
     exchange.rfqs.accept(account, request.quote_id, side, request.rfq_id)
@@ -105,17 +113,17 @@ def confirm_quote(
     exchange: Exchange, caller: Caller, request: wire.ConfirmQuoteRequest
 ) -> wire.ConfirmQuoteResponse:
     """Confirm one's own accepted quote. Its orders are then entered."""
-    exchange.rfqs.confirm(own_account(caller), request.quote_id, request.rfq_id)
+    exchange.rfqs.confirm(own_account(exchange, caller), request.quote_id, request.rfq_id)
     return wire.ConfirmQuoteResponse()
 
 
-def _party(caller: Caller, request: NewRfq | NewQuote) -> Party:
+def _party(exchange: Exchange, caller: Caller, request: NewRfq | NewQuote) -> Party:
     """Return the requester or quoter of a call.
 
     Unlike elsewhere, the exchange API requires the participant's `account` (§5.1).
     """
     if isinstance(request, retail_v1.CreateRfqRequest | retail_v1.CreateQuoteRequest):
-        return Party(own_account(caller), caller.participant or "", Channel.RETAIL)
+        return Party(own_account(exchange, caller), caller.participant or "", Channel.RETAIL)
     require(request.account, "account", rule="L13", remedy="send the participant's account")
     account = trading_account(caller, request.account)
     return Party(account, caller.participant or "", Channel.EXCHANGE)

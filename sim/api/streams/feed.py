@@ -51,6 +51,7 @@ class FeedStream:
         self.caller: Caller = admitted.caller
         self.rpc = admitted.operation.rpc
         self.operation = admitted.operation.name
+        self.web_socket = admitted.web_socket
         self.session: tuple[str, str, str] | None = None
         self.id = 0
         self.opened_in = 0

@@ -54,8 +54,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec import structs
+
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.inputs import Effect, Outcome, OutcomeHandlers
+from sim.api.pipeline.inputs import Close, Disconnect, Effect, Outcome, OutcomeHandlers
 from sim.api.pipeline.pipeline import AdmittedSubscription
 from sim.api.streams import saved_streams
 from sim.api.streams.drop_copy import DropCopyFeed, TradeCaptureFeed
@@ -72,7 +74,14 @@ from sim.api.streams.retail_markets import MarketsSocketFeed
 from sim.api.streams.retail_private import PrivateSocketFeed
 from sim.api.streams.rfq_events import RfqFeed
 from sim.api.streams.saved_streams import SavedStreams
-from sim.api.streams.stream_faults import LATE_TIMER, REVOKED, StreamFaults
+from sim.api.streams.stream_faults import (
+    ABNORMAL_CLOSURE,
+    CLOSED,
+    LATE_TIMER,
+    RESET,
+    REVOKED,
+    StreamFaults,
+)
 from sim.contract.contract import Contract
 from sim.core.catalogue.assumptions import (
     MAINTENANCE_STREAM_END,
@@ -161,7 +170,7 @@ class Hub:
             self._end(revoked, Code.INTERNAL, REVOKED, why)
         self._enter(stream)
         feed.begin(stream)
-        return stream.id, self._take()
+        return stream.id, self._take(stream.id)
 
     def frame(self, stream: int, message: bytes) -> list[Effect]:
         """Handle a frame of the client. A frame on a stream that has ended is ignored.
@@ -179,7 +188,7 @@ class Hub:
             self._end(receiver, Code.RESOURCE_EXHAUSTED, refusal.message, refusal.why)
         else:
             receiver.feed.frame(receiver, message)
-        return self._take()
+        return self._take(stream)
 
     def hangup(self, stream: int) -> None:
         """Forget a stream whose client has disconnected."""
@@ -206,6 +215,22 @@ class Hub:
         """End every stream before time travel, oldest first."""
         self._end_all(code, message, _TIME_TRAVEL)
         return self._take()
+
+    def disconnect(self, plane: str, how: str) -> list[Effect]:
+        """End all connections of a plane at once, and the streams on them with it. GOAWAY lets
+        streams go on.
+        """
+        broken = RESET if how == "reset" else CLOSED
+        for stream in [*self._streams.values()] if how != "goaway" else ():
+            if stream.web_socket is (plane == "retail") and plane in ("retail", "grpc"):
+                self._end(stream, Code.UNAVAILABLE, broken, _BY_OPERATOR)
+        effects = [
+            structs.replace(effect, web_socket_code=ABNORMAL_CLOSURE)
+            if isinstance(effect, Close) and plane == "retail"
+            else effect
+            for effect in self._take()
+        ]
+        return [*effects, Disconnect(plane, how)]
 
     def cancel_timers(self) -> None:
         """Cancel the timers of all streams before time travel, which ends every stream."""
@@ -310,8 +335,8 @@ class Hub:
         for feed in self._feeds:
             feed.flush()
 
-    def _take(self) -> list[Effect]:
-        return self._stream_faults.apply(self._outbox.take())
+    def _take(self, answering: int = 0) -> list[Effect]:
+        return self._stream_faults.apply(self._outbox.take(), answering)
 
     # ---- opening and ending
 

@@ -101,6 +101,8 @@ class InstrumentFeed(KeyedFeed[InstrumentStream]):
     def _publish(self, instrument: Instrument, state: InstrumentState, at: Instant) -> None:
         keys = [key for key in (instrument.symbol, _EVERY) if key in self._followers]
         if keys:
-            frame = part(_Response, instruments=[instrument_message(instrument, state, at)])
+            frame = part(
+                _Response, instruments=[instrument_message(self.exchange, instrument, state, at)]
+            )
             for key in keys:
                 self.outbox.send_all(self._followers[key].values(), frame)

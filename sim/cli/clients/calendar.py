@@ -17,6 +17,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +51,7 @@ def problems(args: argparse.Namespace) -> Iterator[str]:
 
 def run(args: argparse.Namespace) -> int:
     from sim.testing import dated_runs
+    from sim.testing.refusing_proxy import FENCED
 
     out = text_output(args)
     if args.list:
@@ -61,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     check_writable((args.junit,), (args.out,))
     options = {"command": args.rest, "folder": args.out, "limit_s": args.seconds}
+    put(FENCED, file=sys.stderr)
     plan = from_options(dated_runs.CalendarPlan, args, **options)
     calendar = dated_runs.calendar(plan)
     give_json(args, calendar.document())

@@ -17,6 +17,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,8 +66,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     from sim.testing.certify.report import write
     from sim.testing.certify.runs import certify
+    from sim.testing.refusing_proxy import FENCED
 
     check_writable(folders=(args.out,))
+    put(FENCED, file=sys.stderr)
     limit = args.minutes or profile.minutes
     report = certify(profile, args.rest, args.out, clock=args.clock, minutes=limit)
     give_json(args, report.document())

@@ -87,14 +87,14 @@ def _check(args: argparse.Namespace) -> int:
 
 def _hunt(args: argparse.Namespace) -> int:
     from sim.read.progress import Progress
-    from sim.run.loader.load import load_scenario
+    from sim.run.loader.load import load_single
     from sim.search.hunt.campaign import Campaign, HuntPlan
     from sim.search.hunt.finds import write_finding
     from sim.search.hunt.report import Printer, document, junit_of, lines
     from sim.search.hunt.roots import roots_of
 
     if args.scenario:
-        load_scenario(args.scenario)
+        load_single(args.scenario)
     out = text_output(args)
     folder = args.save_failures or SAVED
     check_writable((args.junit,), (args.corpus, folder))

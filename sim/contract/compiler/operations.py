@@ -85,6 +85,7 @@ def _row(schema: Schema, service: RpcService, method: MethodDescriptorProto, com
         until=_instant(option.until, where),
         content=_member(option, "content", option.content),
         beyond=option.beyond,
+        served_by=option.served_by,
         cache=option.cache,
         summary=summary.replace("\n", " "),
         description="\n\n".join(" ".join(part.split()) for part in paragraphs),

@@ -41,7 +41,11 @@ class FieldRule(msgspec.Struct, frozen=True, kw_only=True):
     oneof: str = ""
     omit_empty: bool = False
     as_number: bool = False  # JSON has an int64 as a number, not as text
+    halves: bool = False  # JSON writes the half that protobuf's whole number lacks
     text_by: str = ""  # switch that makes JSON write the number as text
+    omit_by: str = ""  # switch that leaves the field out while it is empty
+    written_by: str = ""  # switch that writes a field even while it is empty
+    padded_by: str = ""  # flag beside it without which numbers as text inside are not padded
     vendor_json: str = ""
     bare_enum: str = ""  # prefix of member names, which answers leave out
     other_prefix: str = ""

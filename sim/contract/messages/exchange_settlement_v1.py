@@ -16,5 +16,6 @@ class GetInstrumentSettlementResponse(Message, kw_only=True):
     """The settlement."""
 
     symbol: str = ""
-    stats: exchange_v1.InstrumentStats | None = None  # absent until final
+    # absent until final
+    stats: Annotated[exchange_v1.InstrumentStats | None, FieldRule(omit_empty=True)] = None
     price_scale: Int64 = 0  # divides stats.settlement_px

@@ -794,7 +794,7 @@ class GetWhoAmIResponse(Message, kw_only=True):
 
     user: str = ""  # firms/<firm>/users/<user>
     user_display_name: str = ""
-    firm: str = ""  # bare name
+    firm: str = ""  # firms/<firm>
     firm_display_name: str = ""
     audience: Annotated[str, FieldRule(address=True)] = ""  # of the token
     firm_type: Annotated[int, FirmType] = 0
@@ -1060,8 +1060,11 @@ class ListAccountPositionsResponse(Message, kw_only=True):
 class GetAccountBalanceRequest(Message, kw_only=True):
     """Which account and currency."""
 
-    name: Annotated[str, FieldRule(required=True)] = ""  # account resource name
+    name: str = ""  # account resource name
     currency: str = ""  # ISO 4217 code
+    account: str = ""  # the same, as recordings send it
+
+    __needs__ = ("name | account",)
 
 
 class GetAccountBalanceResponse(Message, kw_only=True):
@@ -1850,7 +1853,8 @@ class GetBBOResponse(Message, kw_only=True):
     best_bid: BookEntry | None = None
     best_offer: BookEntry | None = None
     spread: Int64 = 0  # best offer less best bid
-    mid_price: Int64 = 0  # mean of best bid and best offer
+    # mean of best bid and best offer; "57.5" in JSON, where gRPC has 57
+    mid_price: Annotated[Int64, FieldRule(halves=True)] = 0
     state: Annotated[int, InstrumentState] | None = None
     transact_time: Timestamp | None = None
     stats: InstrumentStats | None = None  # §2.5 names it, the public schema does not
@@ -2002,7 +2006,8 @@ class SearchOrdersResponse(Message, kw_only=True):
     """One page of orders."""
 
     order: list[Order] = []  # singular name, many rows
-    next_page_token: Annotated[str, FieldRule(omit_empty=True)] = ""  # absent on the last page
+    # absent on the last page
+    next_page_token: Annotated[str, FieldRule(omit_empty=True, written_by="report.empty_page_token")] = ""
     last_executions: list[Execution] = []  # one per row of order
 
 
@@ -2061,7 +2066,8 @@ class SearchExecutionsResponse(Message, kw_only=True):
     """One page of executions."""
 
     executions: list[Execution] = []
-    next_page_token: Annotated[str, FieldRule(omit_empty=True)] = ""  # absent on the last page
+    # absent on the last page
+    next_page_token: Annotated[str, FieldRule(omit_empty=True, written_by="report.empty_page_token")] = ""
     eof: bool = False  # true on the last page
 
 
@@ -2115,7 +2121,8 @@ class SearchTradesResponse(Message, kw_only=True):
     """One page of trades."""
 
     trade: list[Trade] = []  # singular name, many rows
-    next_page_token: Annotated[str, FieldRule(omit_empty=True)] = ""  # absent on the last page
+    # absent on the last page
+    next_page_token: Annotated[str, FieldRule(omit_empty=True, written_by="report.empty_page_token")] = ""
 
 
 class DownloadTradesRequest(Message, kw_only=True):

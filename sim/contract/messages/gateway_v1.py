@@ -241,7 +241,7 @@ class Tag(Message, kw_only=True):
     league: League | None = None
     sport: Sport | None = None
     subtags: list[Tag] = []
-    hub: Annotated[JsonObject | None, FieldRule(omit_empty=True)] = None
+    hub: JsonObject | None = None  # null
 
 
 class TeamProvider(Message, kw_only=True):
@@ -301,14 +301,14 @@ class MarketSide(Message, kw_only=True):
     created_at: Timestamp | None = None
     updated_at: Timestamp | None = None
     description: str = ""
-    price: str = ""  # decimal, not padded
+    price: str = ""  # decimal, not padded; in recordings of the long side four decimals
     market_side_type: Annotated[int, MarketSideType] = 0
     market_id: Annotated[Int64, FieldRule(as_number=True)] = 0
-    team_id: Int32 = 0
+    team_id: Annotated[Int32, FieldRule(omit_by="gateway.unset_fields")] = 0
     long: bool = False
     tradable: bool = False
-    team: Team | None = None
-    quote: Quote | None = None
+    team: Annotated[Team | None, FieldRule(omit_by="gateway.unset_fields")] = None
+    quote: Annotated[Quote | None, FieldRule(padded_by="long", omit_by="gateway.unset_fields")] = None
     participant_id: Annotated[str, FieldRule(until=parse_instant("2026-06-29"))] = ""
 
 
@@ -321,7 +321,7 @@ class Market(Message, kw_only=True):
     end_date: Timestamp | None = None
     start_date: Timestamp | None = None
     category: str = ""
-    image: str = ""
+    image: Annotated[str, FieldRule(omit_by="gateway.unset_fields")] = ""
     description: str = ""
     market_type: Annotated[str, FieldRule(until=parse_instant("2026-06-29"), kept_by="markets.deprecated_fields")] = ""
     created_at: Timestamp | None = None
@@ -334,12 +334,12 @@ class Market(Message, kw_only=True):
     # a JSON array as text
     outcome_prices: Annotated[str, FieldRule(until=parse_instant("2026-06-29"), kept_by="markets.deprecated_fields")] = ""
     title: str = ""
-    subtitle: str = ""
+    subtitle: Annotated[str, FieldRule(omit_by="gateway.unset_fields")] = ""
     title_short: str = ""
-    color: str = ""
-    dark_color: str = ""
-    spread_total_suffix: str = ""
-    rules_disclaimer: str = ""
+    color: Annotated[str, FieldRule(omit_by="gateway.unset_fields")] = ""
+    dark_color: Annotated[str, FieldRule(omit_by="gateway.unset_fields")] = ""
+    spread_total_suffix: Annotated[str, FieldRule(omit_by="gateway.unset_fields")] = ""
+    rules_disclaimer: Annotated[str, FieldRule(omit_by="gateway.unset_fields")] = ""
     exchange_status: Annotated[str, FieldRule(vendor_json="ep3Status")] = ""
     exchange_synced_at: Annotated[Timestamp | None, FieldRule(vendor_json="ep3SyncedAt")] = None
     active: bool = False
@@ -347,28 +347,28 @@ class Market(Message, kw_only=True):
     archived: Annotated[bool, FieldRule(until=parse_instant("2026-06-29"), kept_by="markets.deprecated_fields")] = False
     manual_activation: Annotated[bool, FieldRule(until=parse_instant("2026-06-29"), kept_by="markets.deprecated_fields")] = False
     hidden: bool = False
-    rules_disclaimer_popup: bool = False
+    rules_disclaimer_popup: Annotated[bool, FieldRule(omit_by="gateway.unset_fields")] = False
     combo_enabled: bool = False
     order_price_min_tick_size: float = 0.0  # dollars
     minimum_trade_qty: float = 0.0  # contracts
     line: float | None = None  # absent where there is none; 0 is a line
     subject_id: Annotated[Int32, FieldRule(until=parse_instant("2026-06-29"))] = 0
     fee_coefficient: float = 0.0
-    sort_order: Int32 = 0
-    volume: float = 0.0
-    volume_24hr: float = 0.0
-    volume_1wk: float = 0.0
-    volume_1mo: float = 0.0
-    volume_1yr: float = 0.0
+    sort_order: Annotated[Int32, FieldRule(omit_by="gateway.unset_fields")] = 0
+    volume: Annotated[float, FieldRule(omit_by="gateway.unset_fields")] = 0.0
+    volume_24hr: Annotated[float, FieldRule(omit_by="gateway.unset_fields")] = 0.0
+    volume_1wk: Annotated[float, FieldRule(omit_by="gateway.unset_fields")] = 0.0
+    volume_1mo: Annotated[float, FieldRule(omit_by="gateway.unset_fields")] = 0.0
+    volume_1yr: Annotated[float, FieldRule(omit_by="gateway.unset_fields")] = 0.0
     market_sides: list[MarketSide] = []
     tags: list[Tag] = []
     subject: Annotated[Subject | None, FieldRule(until=parse_instant("2026-06-29"))] = None
     best_bid_quote: Quote | None = None  # null while that side is empty
     best_ask_quote: Quote | None = None  # null while that side is empty
-    metadata: JsonObject | None = None
+    metadata: Annotated[JsonObject | None, FieldRule(omit_by="gateway.unset_fields")] = None
     status: Annotated[Annotated[int, MarketStatus], FieldRule(omit_empty=True)] = 0
     image_display_type: Annotated[Annotated[int, ImageDisplayType], FieldRule(omit_empty=True)] = 0
-    asset_price_terms: Annotated[AssetPriceTerms | None, FieldRule(omit_empty=True)] = None
+    asset_price_terms: AssetPriceTerms | None = None  # null elsewhere than on an index
 
 
 class EventParticipant(Message, kw_only=True):
@@ -446,10 +446,10 @@ class Event(Message, kw_only=True):
     active: bool = False  # open for trading
     closed: bool = False
     markets: list[Market] = []
-    game_id: str = ""
-    live: bool = False
-    ended: bool = False
-    score: JsonObject | None = None
+    game_id: Annotated[str, FieldRule(omit_empty=True)] = ""
+    live: bool | None = None
+    ended: bool | None = None
+    score: Annotated[JsonObject | None, FieldRule(omit_empty=True)] = None
     period: str = ""  # "NS" before the game
     participants: Annotated[list[EventParticipant], FieldRule(until=parse_instant("2026-06-29"), kept_by="events.deprecated_fields")] = []
     teams: list[Team] = []
@@ -468,12 +468,12 @@ class Event(Message, kw_only=True):
     archived: Annotated[bool, FieldRule(until=parse_instant("2026-06-29"), kept_by="events.deprecated_fields")] = False
     featured: bool = False
     liquidity: float = 0.0  # dollars
-    volume: float = 0.0  # dollars
+    volume: Annotated[float, FieldRule(omit_empty=True)] = 0.0  # dollars
     open_interest: float = 0.0
-    volume_24hr: float = 0.0
-    volume_1wk: float = 0.0
-    volume_1mo: float = 0.0
-    volume_1yr: float = 0.0
+    volume_24hr: Annotated[float, FieldRule(omit_empty=True)] = 0.0
+    volume_1wk: Annotated[float, FieldRule(omit_empty=True)] = 0.0
+    volume_1mo: Annotated[float, FieldRule(omit_empty=True)] = 0.0
+    volume_1yr: Annotated[float, FieldRule(omit_empty=True)] = 0.0
     subcategory: str = ""
     series_slug: str = ""
     series: Annotated[EventSeries | None, FieldRule(omit_empty=True)] = None
@@ -749,9 +749,9 @@ class Series(Message, kw_only=True):
     id: str = ""
     slug: str = ""
     title: str = ""
-    subtitle: str = ""
-    recurrence: str = ""
-    image: str = ""
+    subtitle: Annotated[str, FieldRule(omit_empty=True)] = ""
+    recurrence: Annotated[str, FieldRule(omit_empty=True)] = ""
+    image: Annotated[str, FieldRule(omit_empty=True)] = ""
     active: bool = False
     created_at: Timestamp | None = None
     updated_at: Timestamp | None = None

@@ -18,6 +18,7 @@ PACKAGES: dict[str, str] = {
 
 # ascending
 FIELD_DATES: tuple[Instant, ...] = (
+    parse_instant("2026-01-01"),
     parse_instant("2026-04-09"),
     parse_instant("2026-04-13"),
     parse_instant("2026-05-01"),

@@ -409,16 +409,18 @@ class MarketStats(Message, kw_only=True):
     open_interest_set_time: Timestamp | None = None
     notional_set_time: Timestamp | None = None
     trading_reference_set_time: Timestamp | None = None
+    # Of a book; null on markets that expired. Recordings only: the specification has it in the book.
+    last_price_sample: Annotated[PriceSample | None, FieldRule(until=parse_instant("2026-01-01"), kept_by="market_data.last_price_sample", written_by="market_data.last_price_sample")] = None
 
     __omit_unset__ = True
 
 
 class PriceSample(Message, kw_only=True):
-    """The latest price point of both sides; its shape is our reading, the field itself is on the record."""
+    """The current price of both sides, as recordings show it."""
 
-    timestamp: Timestamp | None = None
-    long_price: Amount | None = None
-    short_price: Amount | None = None
+    long_px: Amount | None = None  # current_px
+    short_px: Amount | None = None
+    ts: Timestamp | None = None  # transact_time
 
 
 class MarketBook(Message, kw_only=True):
@@ -430,7 +432,7 @@ class MarketBook(Message, kw_only=True):
     state: Annotated[int, MarketState] = 0
     stats: MarketStats | None = None
     transact_time: Timestamp | None = None
-    last_price_sample: Annotated[PriceSample | None, FieldRule(until=parse_instant("2026-07-03"), kept_by="market_data.last_price_sample")] = None
+    last_price_sample: Annotated[PriceSample | None, FieldRule(until=parse_instant("2026-07-03"))] = None
 
 
 class MarketLite(Message, kw_only=True):
@@ -450,8 +452,8 @@ class MarketLite(Message, kw_only=True):
     open_interest: str = ""  # contracts, four decimals; empty when there are none
     bid_depth: Int32 = 0  # price levels
     ask_depth: Int32 = 0  # price levels
-    bid_shares: str | None = None  # contracts, rounded down to two figures; on the socket only
-    ask_shares: str | None = None  # contracts, rounded down to two figures; on the socket only
+    bid_shares: str | None = None  # contracts, cut to two figures; on REST from 2026-09-17
+    ask_shares: str | None = None  # contracts, cut to two figures; on REST from 2026-09-17
     state: Annotated[int, MarketState] = 0
     last_price_sample: Annotated[PriceSample | None, FieldRule(until=parse_instant("2026-07-03"), kept_by="market_data.last_price_sample")] = None
 
@@ -487,6 +489,7 @@ class MetadataSubject(Message, kw_only=True):
     id: Int32 = 0
     name: str = ""
     subject_type: str = ""
+    image: str | None = None  # in a resolution, from 2026-10-01
 
 
 class MarketMetadata(Message, kw_only=True):
@@ -790,14 +793,14 @@ class UserPosition(Message, kw_only=True):
     qty_bought_decimal: str = ""
     qty_sold_decimal: str = ""
     bod_position_decimal: str = ""
-    qty_available_decimal: str = ""
+    qty_available_decimal: str | None = None
     # Money has four decimals. After a resolution average price, fees and base cost are null.
     cost: Amount | None = None
     realized: Amount | None = None  # without fees
     # market value of the holding; null while nobody knows a price
     cash_value: Amount | None = None
-    avg_px: Amount | None = None  # YES-side
-    fees: Amount | None = None  # commissions less rebates, before rounding to cents
+    avg_px: Amount | None = None  # base_cost / net_position: of a short position in NO terms
+    fees: Amount | None = None  # commissions less rebates, as collected
     # what the holding cost: of a short one, a dollar less the price
     base_cost: Amount | None = None
     cost_per_share: Amount | None = None  # null
@@ -816,7 +819,7 @@ class ListPositionsRequest(Message, kw_only=True):
 
 class ListPositionsResponse(Message, kw_only=True):
     positions: dict[str, UserPosition] = {}  # by market slug
-    next_cursor: str = ""  # empty on the last page
+    next_cursor: str | None = None  # empty on the last page; absent with the filter market
     eof: bool = False
     available_positions: list[Int64] = []  # deprecated, rounded
 

@@ -86,12 +86,17 @@ class Fees:
         """Return the taker fee of a single fill, for the check before a trade (rule P4)."""
         theta = self.theta(instrument, self._ctx.now)
         fee = rounded(instrument, exact_taker_fee(instrument, theta, qty, price))
-        return fee if theta.cap is None else min(fee, theta.cap)
+        return fee if theta.cap is None else min(fee, _most(instrument, theta.cap))
 
     def quote_maker(self, instrument: Instrument, qty: Qty, price: Price) -> Cash:
         """Return the maker fee of a single fill, for the same check; a rebate counts as 0."""
         theta = self.theta(instrument, self._ctx.now)
         return max(0, maker_fee(instrument, theta, qty, price)[0])
+
+
+def _most(instrument: Instrument, cap: Cash) -> Cash:
+    """Return the most that a cap allows: whole notional units, in which commissions are told."""
+    return cap - cap % instrument.cash_per_notional
 
 
 def charge_taker(order: Order, instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> Fee:
@@ -107,7 +112,7 @@ def charge_taker(order: Order, instrument: Instrument, theta: Theta, qty: Qty, p
     if before and theta.cumulative:
         charge = min(charge, rounded(instrument, before + fee) - charged)
     if theta.cap is not None:
-        charge = min(charge, max(0, theta.cap - charged))
+        charge = min(charge, max(0, _most(instrument, theta.cap) - charged))
     order.taker_fee_exact = before + fee
     order.taker_fee_charged = charged + charge
     return charge, fee if theta.cap is None else in_exact_units(instrument, charge)

@@ -75,6 +75,21 @@ STREAM_DUPLICATES = Quirk("stream_duplicates", "6.2", "S1", NEVER).described(
 WEBHOOK_DUPLICATES = Quirk("webhook_duplicates", "6.1", "K13", NEVER).described(
     "An event is delivered twice under the same event_id. Delivery is at least once."
 )
+WEBHOOK_BODY_SPACING = Quirk("webhook.body_spacing", "6.1", "S6.1-6", NEVER).described(
+    "The body of a webhook has spaces that no JSON library writes by default. A receiver that "
+    "parses it and writes it again gets other bytes, and another signature."
+)
+CONNECTION_REFUSED = Quirk("connection_looks_like_vpn", "7.1", "S7.1-3", NEVER).described(
+    "A new retail order is refused with 403, code 7, Your connection looks like a VPN. Reads and "
+    "cancels go on. One client met it from a data centre."
+)
+RETRY_AFTER_MISSING = Quirk("retry_after_missing", "7.1", "S7.1-8", NEVER).described(
+    "A 429 has no Retry-After, as a client reports of the edge."
+)
+SHORT_CLOSE_PNL = Quirk("short_close_pnl", "2.8", "P9", NEVER).described(
+    "realizedPnl of a trade that closes a short position is quantity x YES price less commission "
+    "and costBasis, which is wrong. Six published rows show it."
+)
 INSTRUMENT_COLUMNS_FAIL = Quirk("instrument_columns_fail", "4.3", "S4.3-13", ALWAYS).described(
     "ListInstruments answers 500 to a where_clause on instrument_product, outcome_type or "
     "event_subcategory, and finds nothing for one on event_id."

@@ -14,15 +14,14 @@ from hashlib import sha256
 
 from msgspec import Struct, field, json
 
-from sim.core.catalogue.assumptions import TOKEN_CLIENT_ID_REQUIRED
+from sim.core.catalogue.assumptions import TOKEN_CLIENT_ID_REQUIRED, TOKEN_LIFE
 from sim.core.identity.assertion_problems import OAuthRefusal, refusal_of
 from sim.core.identity.firms import SANDBOX, Firm, Firms
 from sim.core.model.context import Context
 from sim.core.model.refusals import Unauthenticated
 from sim.core.model.stateful import Stateful
-from sim.kernel.instants import NS_PER_S, Instant, Span, hours, seconds
+from sim.kernel.instants import NS_PER_S, Instant, Span, hours
 
-TOKEN_LIFE: Span = seconds(180)
 GRANT_TYPE = "client_credentials"
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
@@ -228,13 +227,13 @@ class Credentials(Stateful[CredentialsState]):
             del nonces[next(iter(nonces))]
 
     def _grant(self, firm: Firm, audience: str) -> Grant:
-        now = self._ctx.now
-        issued = IssuedToken(firm.name, firm.scopes, now + TOKEN_LIFE, audience=audience)
+        now, life = self._ctx.now, self._ctx.assumptions.number(TOKEN_LIFE)
+        issued = IssuedToken(firm.name, firm.scopes, now + life, audience=audience)
         claims = self._claims(firm, firm.client_id, issued, now)
         claims["jti"] = self._ctx.ids.uuid("token")
         self._forget(now)
         self._state.tokens[fingerprint(self.environment.name, claims)] = issued
-        return Grant(claims, TOKEN_LIFE // NS_PER_S)
+        return Grant(claims, life // NS_PER_S)
 
     def grant_participant(
         self,

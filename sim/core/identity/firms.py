@@ -82,6 +82,7 @@ class ApiKey(Struct, frozen=True, kw_only=True):
     participant: str = ""
     environment: str = SANDBOX
     limits: dict[str, int] = field(default_factory=dict)
+    beta: bool = True  # has access to combos and requests for quotes before they are general
 
 
 class FirmsState(Struct):

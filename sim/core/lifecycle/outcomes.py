@@ -193,6 +193,11 @@ def _half_score_rule(ask: Ask) -> Rule:
     return rule
 
 
+def _inning_total(condition: GameCondition, game: Game) -> MarketOutcome | None:
+    """Decide the runs of the inning that the condition names."""
+    return _total(condition, _part(game, (f"I{condition.kind[len('baseball_team_inning')]}",)))
+
+
 def _both_score(condition: GameCondition, game: Game) -> MarketOutcome | None:
     goals = _half_goals(game, "first" if "first_half" in condition.kind else "second")
     return None if goals is None else _yes({goal.team for goal in goals} == {"home", "away"})
@@ -292,6 +297,7 @@ _RULES: tuple[tuple[re.Pattern[str], Rule], ...] = tuple(
         (r"basketball_team_(first|second)_half_winner", _half_score_rule(_winner)),
         (r"basketball_team_(first|second)_half_spread", _half_score_rule(_spread)),
         (r"basketball_team_(first|second)_half_total", _half_score_rule(_total)),
+        (r"baseball_team_inning[1-9]_total", _inning_total),
         (r"soccer_game_(first|second)_half_btts", _both_score),
         (r"soccer_game_(first|second)_half_first_team_to_score", _first_to_score),
         (r"soccer_game_to_advance", _advance),

@@ -22,7 +22,8 @@ class SymbolStats(Struct):
     """All InstrumentStats fields, scaled; None means no value (0 is a settlement price, rule L26).
 
     `..._at` is the instant of a price; `busts` is the number of busted trades; `traded_ever` is the
-    quantity traded in all sessions, including busted trades.
+    quantity traded in all sessions, and `session_trades` the number of trades of this one, both
+    including busted trades.
     """
 
     open_px: Price | None = None
@@ -47,6 +48,7 @@ class SymbolStats(Struct):
     high_at: Instant | None = None
     busts: int = 0
     traded_ever: Qty = 0
+    session_trades: int = 0
 
 
 _NO_STATS = SymbolStats()
@@ -125,6 +127,7 @@ class Statistics:
         stats.last_trade_px = price
         stats.last_trade_qty = qty
         stats.last_trade_at = at
+        stats.session_trades += 1
         stats.shares_traded += qty
         stats.traded_ever += qty
         stats.notional_traded += price * qty
@@ -135,22 +138,19 @@ class Statistics:
         if stats is not None:
             stats.open_px = stats.high_px = stats.low_px = stats.close_px = None
             stats.open_at = stats.high_at = stats.low_at = stats.close_at = None
-            stats.shares_traded = stats.notional_traded = 0
+            stats.shares_traded = stats.notional_traded = stats.session_trades = 0
 
     def busted(self, symbol: str, trades: Iterable[Trade]) -> None:
         """Recompute the statistics after a bust (rule M42), from all trades, oldest first."""
-        before = self._by_symbol[symbol]
+        before, rows = self._by_symbol[symbol], list(trades)
         stats = self._by_symbol[symbol] = SymbolStats(busts=before.busts + 1)
-        begun = False
-        for trade in trades:
-            if not begun and before.open_at is not None and trade.at >= before.open_at:
-                begun = True
-                self.opened(symbol)
-            if trade.state is not TradeState.BUSTED:
-                self.traded(symbol, trade.price, trade.qty, trade.at)
-        stats.traded_ever = before.traded_ever
-        if not begun:
+        first = len(rows) - before.session_trades
+        for part in (rows[:first], rows[first:]):
             self.opened(symbol)
+            for trade in part:
+                if trade.state is not TradeState.BUSTED:
+                    self.traded(symbol, trade.price, trade.qty, trade.at)
+        stats.traded_ever, stats.session_trades = before.traded_ever, before.session_trades
         if before.close_at is not None and stats.last_trade_px is not None:
             stats.close_px, stats.close_at = stats.last_trade_px, before.close_at
 

@@ -190,11 +190,11 @@ class Matching:
         """Return why less than the order demands can trade at once; None if it can (M17, M19)."""
         needed, rule = 0, "M17"
         if order.all_or_none or order.tif is FOK:
-            if improves:
-                return _STRICT
             needed = order.leaves_qty
         elif not replaced:
             needed, rule = min(order.min_qty, order.leaves_qty), "M19"
+        if improves and needed:
+            return _STRICT
         available: Qty = book.opposite(order.side).available(order.price, needed) if needed else 0
         if available >= needed:
             return None

@@ -19,7 +19,7 @@ from itertools import islice
 
 from sim.core.model.dormant import NO_INSTRUMENTS, DormantInstruments, Recurring
 from sim.core.model.instrument import Instrument
-from sim.core.model.refusals import InvalidRequest, NotFound, cut
+from sim.core.model.refusals import InvalidRequest, UnknownSymbol, cut
 
 
 class Instruments:
@@ -95,7 +95,7 @@ class Instruments:
             if not symbol:
                 raise InvalidRequest("symbol is required", rule="M2")
             name = cut(symbol)
-            raise NotFound(f"unknown symbol: {name}", rule="M2", facts={"symbol": name})
+            raise UnknownSymbol(f"unknown symbol: {name}", rule="M2", facts={"symbol": name})
         return instrument
 
     def add(self, instrument: Instrument) -> None:

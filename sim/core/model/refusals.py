@@ -83,6 +83,7 @@ class Refusal(Exception):
     http: int = 0  # HTTP status; 0: that of the class or code
     fault: str = ""
     connection_fault: str = ""
+    retry_text: str = ""
     default_rule: ClassVar[str] = "S7.1-9"
     default_cancel_reason: ClassVar[CancelRejectReason] = CancelRejectReason.EXCHANGE_OPTION
 
@@ -170,6 +171,28 @@ class NotFound(Refusal):
     code = Code.NOT_FOUND
     default = "Not Found"
     default_rule = "S7.1-4"
+
+
+class UnknownSymbol(NotFound):
+    """There is no instrument of this symbol. The exchange API says so in words of its own."""
+
+    exchange_text: ClassVar[str] = "instrument does not exist"
+
+
+class BeforeHistory(Refusal):
+    """A read of a record that begins later."""
+
+    code = Code.FAILED_PRECONDITION
+    default = "the history begins later"
+    default_rule = "L13"
+
+
+class TooManyRecords(Refusal):
+    """A search without a page size, where one is required."""
+
+    code = Code.OUT_OF_RANGE
+    default = "Maximum requested records is 5000"
+    default_rule = "R7"
 
 
 class UnknownPath(NotFound):

@@ -7,18 +7,22 @@ fault with an impossible act is refused, never ignored.
 
 from __future__ import annotations
 
+import fnmatch
 from typing import Annotated
 
 from msgspec import Meta, Struct, ValidationError, convert, field
 
 from sim.core.catalogue.quirks import parse_chance
+from sim.core.model.enums import ExecutionType
 from sim.core.model.refusals import HTTP_OF_CODE, Code
 from sim.core.model.why import Facts
+from sim.core.service.json_patch import PatchOperation, check_patch
 from sim.kernel.instants import NS_PER_S, Instant, Span, format_span, parse_instant, parse_span
 
 HTTP = ("gateway", "retail", "exchange", "auth")
 CALLS = (*HTTP, "grpc")
 PLANES = (*CALLS, "stream", "webhook", "engine")
+FRAMES = ("data", "snapshot", "heartbeat")
 # Commands that a fault can delay in the engine: the operations of that plane.
 ENGINE = ("place", "cross", "replace", "cancel")
 
@@ -51,7 +55,15 @@ KINDS = (
         PLANES[:-1],
         "resets the connection: of a call instead of answering, of a stream, of a delivery attempt",
     ),
-    Kind("refuse", CALLS, "closes the connection before the first byte of the answer"),
+    Kind(
+        "close",
+        (*HTTP, "stream"),
+        "closes the connection before any byte of the answer, without a reset; of a WebSocket"
+        " without a close frame",
+    ),
+    Kind(
+        "refuse", CALLS, "the same as `reset`: whoever has accepted a connection can only reset it"
+    ),
     Kind(
         "hang",
         (*CALLS, "webhook"),
@@ -68,12 +80,29 @@ KINDS = (
     Kind("duplicate", ("stream", "webhook"), "sends the frame twice, or delivers the event twice"),
     Kind("reorder", ("stream",), "swaps the frame with the next one"),
     Kind("revoke", ("stream",), "ends the stream like a revoked session"),
+    Kind(
+        "timestamp",
+        ("webhook",),
+        "signs an attempt as if it were sent so long before (-10m) or after; impossible without a"
+        " secret, because nothing is signed then",
+    ),
+    Kind(
+        "patch",
+        PLANES[:-1],
+        "alters an answer, a frame or the body of a delivery, which is signed afterwards; whole or"
+        " not at all",
+    ),
 )
 EFFECTS = tuple(kind.name for kind in KINDS if kind.name not in ("status", "code", "delay"))
+# Effects with which a delay can be combined, by plane; on calls it can with every effect.
+_WITH_DELAY = {
+    "stream": ("duplicate",),
+    "webhook": ("status", "code", "reset", "hang", "duplicate"),
+}
 # Acts on the whole delivery of an event. Any other act on a webhook affects one attempt.
 OF_DELIVERIES = ("drop", "duplicate")
 # Effects on an answer: the call is handled first.
-_OF_ANSWERS = ("half_close", "slow_body")
+_OF_ANSWERS = ("half_close", "slow_body", "patch")
 
 # The gRPC code for an HTTP status, as an edge would answer.
 CODE_OF_HTTP = {
@@ -118,7 +147,14 @@ class FaultMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     caller: str = ""
     """caller: firm, user, account or key id. `*` stands for any text"""
     symbol: str = ""
-    """instrument that the call names in its path, query or body. `*` stands for any text"""
+    """instrument that the call names in its path, query or body; with `plane: stream`, that the
+    frame names. `*` stands for any text"""
+    frame: str = ""
+    """kind of a stream's frame: snapshot (what answers a subscription), heartbeat, or data (all
+    others)"""
+    execution: str = ""
+    """type of an execution that a stream's frame reports, such as FILL or CANCELED. `*` stands for
+    any text"""
     attempts: str = ""
     """attempts of a webhook delivery, counted from 1: 1, 1..3 or 2..; all by default"""
     nth: Annotated[int, Meta(ge=1)] = 0
@@ -145,13 +181,16 @@ class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     message: str = ""
     """message of the error"""
     retry_after: str = ""
-    """header Retry-After of the answer; by default one second with a 429, else none"""
+    """header Retry-After of the answer: a duration such as 2s, sent as whole seconds, or any other
+    text as it is; by default one second with a 429, else none"""
     delay: str = ""
     """delay in virtual time"""
     reset: bool = False
     """true: reset the connection"""
+    close: bool = False
+    """true: close the connection without an answer, and without a reset"""
     refuse: bool = False
-    """true: close the connection before the first byte of the answer"""
+    """true: reset the connection, as `reset` does"""
     hang: bool = False
     """true: never answer"""
     half_close: bool = False
@@ -166,6 +205,11 @@ class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     """true: swap the frame with the next one"""
     revoke: bool = False
     """true: end the stream like a revoked session"""
+    timestamp: str = ""
+    """sign a delivery as if it were sent at another time, such as -10m"""
+    patch: str | tuple[PatchOperation, ...] = ()
+    """alter the message: operations of JSON Patch (RFC 6902) on its JSON form, or the name of a
+    ready patch (`sim catalogue patches`)"""
     handled: bool = False
     """true: the exchange executes the call and only its answer is lost; half_close and slow_body
     always do so"""
@@ -188,7 +232,8 @@ class FaultAction(Struct, frozen=True, kw_only=True):
     """A compiled act: the effect on one call, frame or attempt.
 
     `status` 0 means no error; `effect` is one of EFFECTS or empty. `handled` means that the call is
-    executed and only its answer is affected.
+    executed and only its answer is affected; `alone`, that a delayed frame holds up no other.
+    `skew` moves the timestamp of a delivery; `retry_text` is a Retry-After that is no duration.
     """
 
     fault: str
@@ -196,14 +241,23 @@ class FaultAction(Struct, frozen=True, kw_only=True):
     code: Code = Code.OK
     message: str = ""
     retry_after: Span | None = None
+    retry_text: str = ""
     delay: Span = 0
     effect: str = ""
     handled: bool = False
+    patch: str | tuple[PatchOperation, ...] = ()
+    alone: bool = False
+    skew: Span = 0
+
+    @property
+    def alters(self) -> bool:
+        """Whether it alters a message that is sent; it is known only then whether it can."""
+        return bool(self.patch or self.skew)
 
     @property
     def answers(self) -> bool:
-        """Whether it replaces the answer of a call instead of only delaying it."""
-        return bool(self.status or self.effect)
+        """Whether it replaces the answer of a call instead of only delaying or altering it."""
+        return bool(self.status or (self.effect and not self.alters))
 
     @property
     def of_delivery(self) -> bool:
@@ -265,30 +319,61 @@ def check(spec: FaultSpec) -> None:
                 "drop and duplicate affect the whole delivery: remove `attempts`, or use `hang` to"
                 " make an attempt fail"
             )
+    if spec.match.frame and spec.match.frame not in FRAMES:
+        raise ValueError(f"frame must be one of {', '.join(FRAMES)}, not {spec.match.frame!r}")
+    if spec.match.execution and not fnmatch.filter(ExecutionType.__members__, spec.match.execution):
+        types = ", ".join(ExecutionType.__members__)
+        raise ValueError(f"execution must be one of {types}, not {spec.match.execution!r}")
     if spec.match.plane and spec.match.plane not in PLANES:
         raise ValueError(f"plane must be one of {', '.join(PLANES)}, not {spec.match.plane!r}")
     if not planes_of(spec):
         raise ValueError(f"{_possible(spec.act)}; this one matches {_matched(spec.match)}")
 
 
+def acts_on_answer(act: FaultAct) -> bool:
+    """Whether an act loses or alters an answer, so that the call is executed first."""
+    return act.handled or any(getattr(act, effect) for effect in _OF_ANSWERS)
+
+
+def can_answer(action: FaultAction) -> bool:
+    """Whether an act is possible on a call with one answer: every act of its plane is."""
+    return True
+
+
+def can_open(action: FaultAction) -> bool:
+    """Whether an act is possible on the opening of a stream, which has no answer to cut or alter
+    and nothing that could be executed without its answer.
+    """
+    return not action.handled
+
+
 def planes_of(spec: FaultSpec) -> tuple[str, ...]:
     """Return the planes that a fault matches and that support its act.
 
-    Only calls and commands to the engine have an instrument, only calls can be executed without an
-    answer (`handled`), and only deliveries have attempts. A fault affects the engine only if it
-    names that plane.
+    Only calls can be executed without an answer (`handled`), and only deliveries have attempts. A
+    fault affects the engine, or frames by their instrument, only if it names that plane.
     """
     matched = {spec.match.plane} if spec.match.plane else set(PLANES[:-1])
     if spec.match.attempts:
         matched &= {"webhook"}
-    if spec.match.symbol:
+    if selects_frames(spec.match):
+        matched &= {"stream"}
+    elif spec.match.symbol:
         matched &= {*CALLS, "engine"}
     if spec.act.handled:
         matched &= set(CALLS)
-    for kind in KINDS:
-        if getattr(spec.act, kind.name):
-            matched &= set(kind.planes)
+    acts = [kind for kind in KINDS if getattr(spec.act, kind.name)]
+    for kind in acts:
+        matched &= set(kind.planes)
+    if spec.act.delay and len(acts) > 1:
+        others = {kind.name for kind in acts} - {"delay"}
+        matched -= {plane for plane, able in _WITH_DELAY.items() if not others <= set(able)}
     return tuple(plane for plane in PLANES if plane in matched)
+
+
+def selects_frames(match: FaultMatch) -> bool:
+    """Whether a match looks into the frames of streams."""
+    return bool(match.frame or match.execution or (match.symbol and match.plane == "stream"))
 
 
 def _possible(act: FaultAct) -> str:
@@ -296,6 +381,9 @@ def _possible(act: FaultAct) -> str:
     reasons = [f"{kind.name} is possible on {', '.join(kind.planes)}" for kind in kinds]
     if act.handled:
         reasons.append(f"handled is possible on {', '.join(CALLS)}")
+    if act.delay and len(kinds) > 1:
+        able = (f"{' and '.join(acts)} on {plane}" for plane, acts in _WITH_DELAY.items())
+        reasons.append(f"delay goes with every act on calls, with {', with '.join(able)}")
     return "; ".join(reasons)
 
 
@@ -303,12 +391,14 @@ def _matched(match: FaultMatch) -> str:
     plane = match.plane or "any plane"
     if match.attempts:
         return f"{plane} with attempts, which only webhook deliveries have"
+    if match.frame or match.execution:
+        return f"{plane} with a frame or an execution, which only streams have"
     if match.symbol:
-        return f"{plane} with a symbol, which only calls and commands to the engine have"
+        return f"{plane} with a symbol, which deliveries do not have"
     return plane
 
 
-def compile_act(name: str, act: FaultAct) -> FaultAction:
+def compile_act(name: str, act: FaultAct, *, alone: bool = False) -> FaultAction:
     """Compile an act. Raises ValueError if it has no effect or two at once."""
     effects = [effect for effect in EFFECTS if getattr(act, effect)]
     if len(effects) > 1:
@@ -319,9 +409,17 @@ def compile_act(name: str, act: FaultAct) -> FaultAction:
     status = act.status or (HTTP_OF_CODE[code] if code else 0)
     delay = parse_span(act.delay) if act.delay else 0
     # Every 429 says when to retry (§7.1), including an injected one.
-    retry_after = NS_PER_S if status == 429 else None
+    retry_after, retry_text = (NS_PER_S if status == 429 else None), ""
     if act.retry_after:
-        retry_after = parse_span(act.retry_after)
+        try:
+            retry_after = parse_span(act.retry_after)
+        except ValueError:
+            retry_after, retry_text = None, act.retry_after
+        if not retry_text.isprintable():
+            raise ValueError("retry_after is one line of a header")
+    skew = parse_span(act.timestamp) if act.timestamp else 0
+    if act.timestamp and not skew:
+        raise ValueError("timestamp must differ from the real one, such as -10m")
     if delay < 0 or (retry_after is not None and retry_after < 0):
         raise ValueError("delay and retry_after must not be negative")
     if not (status or effects or delay):
@@ -331,6 +429,11 @@ def compile_act(name: str, act: FaultAct) -> FaultAction:
             f"a fault answers with an error or has the effect {effects[0]}, not both: write two"
             " faults"
         )
+    check_patch(act.patch)
+    if (act.patch or skew) and (delay or act.handled):
+        raise ValueError(f"{effects[0]} stands alone: write a second fault for what else")
+    if not status and (act.message or act.retry_after):
+        raise ValueError("message and retry_after belong to an error: add a status or a code")
     if act.handled and not (status or effects):
         raise ValueError(
             "handled needs a failure that replaces the answer: add a status, a code, reset, refuse"
@@ -342,9 +445,13 @@ def compile_act(name: str, act: FaultAct) -> FaultAction:
         code=code or CODE_OF_HTTP.get(status, Code.UNKNOWN if status else Code.OK),
         message=act.message or _MESSAGES.get(status, "injected fault"),
         retry_after=retry_after,
+        retry_text=retry_text,
         delay=delay,
         effect=effects[0] if effects else "",
-        handled=act.handled or bool(effects and effects[0] in _OF_ANSWERS),
+        handled=acts_on_answer(act),
+        patch=act.patch,
+        alone=alone,
+        skew=skew,
     )
 
 

@@ -1,15 +1,17 @@
 """Active faults: selects the one to inject into a call, a frame or a delivery, and counts.
 
 Each fault counts its matches and draws from its own random stream, so adding one never changes
-another. Every matching fault counts the match; the first one that triggers is injected. An ended
-fault stays listed with its counts until it is removed or many newer ones have ended.
+another. Every matching fault counts the match; the first one that triggers and can act is injected.
+A patch counts once it has altered something. An ended fault stays listed with its counts until it
+is removed or many newer ones have ended.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
 
@@ -23,11 +25,14 @@ from sim.core.service.fault_spec import (
     FaultMatch,
     FaultSpec,
     attempts_of,
+    can_answer,
     check,
     compile_act,
     moment,
     planes_of,
+    selects_frames,
 )
+from sim.core.service.json_patch import patched_json
 from sim.kernel.instants import Instant, Span, parse_span
 
 # How many ended faults stay listed.
@@ -49,12 +54,40 @@ class InjectedFault(Injected):
             retry_after=action.retry_after,
         )
         self.fault = action.fault
+        self.retry_text = action.retry_text
         self.connection_fault = action.effect
         self.remedy = f"a tester injected this: DELETE /_sim/v1/faults/{action.fault} ends it"
 
 
+class FaultTarget(NamedTuple):
+    """What a fault affects: a call, a frame (`subject` names its stream), an attempt, a delivery
+    (`attempt` 0), a command to the engine. `caller` has every name of the caller.
+    """
+
+    plane: str
+    operation: str = ""
+    caller: tuple[str, ...] = ()
+    subject: str = ""
+    attempt: int = 0
+
+
+class FrameContent(NamedTuple):
+    """What a frame holds: its kind (as in `FaultMatch.frame`), the instruments that it names, and
+    the types of the executions that it reports.
+    """
+
+    kind: str
+    symbols: frozenset[str]
+    executions: frozenset[str]
+
+
+Possible: TypeAlias = Callable[[FaultAction], bool]
+
+
 class ActiveFault(Struct, kw_only=True):
-    """An active fault: its specification, its action, and how often it matched and was injected."""
+    """An active fault: its specification, its action, how often it matched, how often it acted, and
+    how often it could not.
+    """
 
     id: str
     spec: FaultSpec
@@ -65,13 +98,17 @@ class ActiveFault(Struct, kw_only=True):
     added: Instant
     matched: int = 0
     affected: int = 0
+    impossible: int = 0
 
 
 class FaultsState(Struct):
-    """Active and ended faults, each in order, by id."""
+    """Active and ended faults, each in order, by id. `late` has the patches of answers that are not
+    complete yet, by the id of the request.
+    """
 
     faults: dict[str, ActiveFault] = field(default_factory=dict)
     over: dict[str, ActiveFault] = field(default_factory=dict)
+    late: dict[str, tuple[FaultAction, FaultTarget]] = field(default_factory=dict)
 
 
 class Faults(Stateful[FaultsState]):
@@ -107,7 +144,7 @@ class Faults(Stateful[FaultsState]):
         self._faults[name] = ActiveFault(
             id=name,
             spec=spec,
-            action=compile_act(name, spec.act),
+            action=compile_act(name, spec.act, alone=selects_frames(spec.match)),
             planes=planes_of(spec),
             begins=moment(spec.match.from_, now),
             ends=min(ends, default=None),
@@ -141,8 +178,13 @@ class Faults(Stateful[FaultsState]):
         *,
         subject: str = "",
         attempt: int = 0,
+        can: Possible = can_answer,
+        content: Callable[[], FrameContent] | None = None,
     ) -> FaultAction | None:
         """Return the action for a call, a frame, an attempt or a delivery, or None.
+
+        `can` says whether an act is possible here, `content` reads a frame. A patch is reported by
+        `acted` once it is applied.
 
         `operation` is "Service.Rpc", `caller` has every name of the caller, `subject` names the
         target. A call is looked up twice: before its instruments are parsed (`symbols` None), and
@@ -162,17 +204,42 @@ class Faults(Stateful[FaultsState]):
                 plane in fault.planes
                 and (fault.begins is None or now >= fault.begins)
                 and (plane != "webhook" or _concerns_attempt(fault, attempt))
-                and _matches(fault.spec.match, operation, caller, symbols)
+                and _matches(fault.spec.match, operation, caller, symbols, content)
             ):
                 fault.matched += 1
                 # Every matching fault draws, so that its draws do not depend on faults before it.
-                if self._is_injected(fault) and chosen is None:
-                    fault.affected += 1
-                    chosen = fault.action
-                    self._record_injection(chosen, plane, operation, caller, subject, attempt)
-                    if fault.affected == fault.spec.times:
-                        self._finish(fault)
+                if not self._is_injected(fault) or chosen is not None:
+                    continue
+                if not can(fault.action):
+                    fault.impossible += 1
+                    continue
+                chosen = fault.action
+                if not chosen.alters:
+                    self.acted(chosen, FaultTarget(plane, operation, caller, subject, attempt))
         return chosen
+
+    def acted(self, action: FaultAction, target: FaultTarget, possible: bool = True) -> None:
+        """Count and report that a fault has acted, or count that it could not."""
+        fault = self._faults.get(action.fault)
+        if fault is None:
+            fault = self._state.over.get(action.fault)
+        if not possible:
+            if fault is not None:
+                fault.impossible += 1
+            return
+        if fault is not None:
+            fault.affected += 1
+        self._record_injection(action, target)
+        if fault is not None and fault.affected == fault.spec.times:
+            self._finish(fault)
+
+    def patch_later(self, request_id: str, action: FaultAction, target: FaultTarget) -> None:
+        """Remember the patch of an answer that is not complete yet."""
+        self._state.late[request_id] = action, target
+
+    def take_late(self, request_id: str) -> tuple[FaultAction, FaultTarget] | None:
+        """Return the patch of an answer that is complete now."""
+        return self._state.late.pop(request_id, None) if self._state.late else None
 
     def inject(
         self,
@@ -180,11 +247,12 @@ class Faults(Stateful[FaultsState]):
         operation: str = "",
         caller: tuple[str, ...] = (),
         symbols: tuple[str, ...] | None = None,
+        can: Possible = can_answer,
     ) -> FaultAction | None:
         """Inject the fault picked for a call: add its delay to the service time, and raise
         `InjectedFault` if it replaces the handling of the call.
         """
-        action = self.pick(plane, operation, caller, symbols)
+        action = self.pick(plane, operation, caller, symbols, can=can)
         if action is not None:
             self._ctx.service_time += action.delay
             if action.answers and not action.handled:
@@ -204,22 +272,25 @@ class Faults(Stateful[FaultsState]):
         """Return the action for an attempt to deliver an event (0: the whole delivery)."""
         return self.pick("webhook", kind, (firm,), subject=event, attempt=attempt)
 
-    def _record_injection(
-        self,
-        action: FaultAction,
-        plane: str,
-        operation: str,
-        caller: tuple[str, ...],
-        subject: str,
-        attempt: int,
-    ) -> None:
+    def alter_delivery(
+        self, action: FaultAction, kind: str, firm: str, event: str, attempt: int, body: bytes
+    ) -> bytes:
+        """Return the body of an attempt after a patch. An empty body of an unsigned attempt, whose
+        timestamp cannot be altered, is impossible.
+        """
+        altered = patched_json(action.patch, body) if action.patch else body or None
+        target = FaultTarget("webhook", kind, (firm,), event, attempt)
+        self.acted(action, target, altered is not None)
+        return body if altered is None else altered
+
+    def _record_injection(self, action: FaultAction, target: FaultTarget) -> None:
         injection = FaultInjected(
             fault=action.fault,
-            plane=plane,
-            operation=operation,
-            caller=caller[0] if caller else "",
-            subject=subject,
-            attempt=attempt,
+            plane=target.plane,
+            operation=target.operation,
+            caller=target.caller[0] if target.caller else "",
+            subject=target.subject,
+            attempt=target.attempt,
             act=str(action),
             at=self._ctx.now,
             rule="T2",
@@ -231,7 +302,8 @@ class Faults(Stateful[FaultsState]):
         return fault.ends is not None and self._ctx.now >= fault.ends
 
     def _finish(self, fault: ActiveFault) -> None:
-        del self._faults[fault.id]
+        if self._faults.pop(fault.id, None) is None:
+            return
         over = self._state.over
         over[fault.id] = fault
         if len(over) > ENDED_FAULTS_KEPT:
@@ -239,7 +311,10 @@ class Faults(Stateful[FaultsState]):
         self._index()
 
     def _index(self) -> None:
-        self.by_symbol = any(fault.spec.match.symbol for fault in self._faults.values())
+        self.by_symbol = any(
+            fault.spec.match.symbol and fault.planes != ("stream",)
+            for fault in self._faults.values()
+        )
 
     def _is_injected(self, fault: ActiveFault) -> bool:
         match = fault.spec.match
@@ -271,16 +346,31 @@ def _concerns_attempt(fault: ActiveFault, attempt: int) -> bool:
 
 
 def _matches(
-    match: FaultMatch, operation: str, caller: tuple[str, ...], symbols: tuple[str, ...] | None
+    match: FaultMatch,
+    operation: str,
+    caller: tuple[str, ...],
+    symbols: tuple[str, ...] | None,
+    content: Callable[[], FrameContent] | None,
 ) -> bool:
-    if bool(match.symbol) is (symbols is None):
+    if content is None and bool(match.symbol) is (symbols is None):
         return False
     names = (operation, operation.rpartition(".")[2])
     if match.operation and not any(_named(match.operation, name) for name in names):
         return False
     if match.caller and not any(_named(match.caller, name) for name in caller):
         return False
+    if content is not None:
+        return not selects_frames(match) or _holds(match, content())
     return symbols is None or any(_named(match.symbol, symbol) for symbol in symbols)
+
+
+def _holds(match: FaultMatch, content: FrameContent) -> bool:
+    """Whether a frame is of the kind that a fault matches and names what it matches."""
+    patterns = ((match.symbol, content.symbols), (match.execution, content.executions))
+    return match.frame in ("", content.kind) and all(
+        not pattern or any(_named(pattern, name) for name in sorted(names))
+        for pattern, names in patterns
+    )
 
 
 def _named(pattern: str, name: str) -> bool:

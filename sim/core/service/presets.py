@@ -72,13 +72,18 @@ def _hostile() -> Iterator[Named]:
         yield _fault(name, plane, "1/40", half_close=True)
         yield _fault(name, plane, "1/20", delay="4s")
         yield _fault(name, plane, "1/500", hang=True)
+        yield _fault(name, plane, "1/100", patch="unknown-enum")
     for plane in HTTP:
         yield _fault(name, plane, "1/100", slow_body=True)
+        yield _fault(name, plane, "1/40", close=True)
     for effect in ("drop", "duplicate", "reorder"):
         yield _fault(name, "stream", "1/20", **{effect: True})
     yield _fault(name, "stream", "1/20", delay="2s")
-    for act in ({"revoke": True}, {"reset": True}, {"status": 503}):
+    for plane in ("stream", "webhook"):
+        yield _fault(name, plane, "1/50", patch="extra-field")
+    for act in ({"revoke": True}, {"reset": True}, {"close": True}, {"status": 503}):
         yield _fault(name, "stream", "1/200", **act)
+    yield _fault(name, "webhook", "1/50", timestamp="-10m")
     for act in ({"drop": True}, {"reset": True}, {"duplicate": True}, {"status": 500}):
         yield _fault(name, "webhook", "1/8", **act)
     yield _fault(name, "webhook", "1/5", delay="1m")

@@ -27,7 +27,7 @@ class Limit(Struct, frozen=True):
     A bucket holds `burst` calls (0: `count`) and refills steadily; a `sliding` limit counts the
     last 60 seconds. The global rung is checked first and shared by all methods; the endpoint rung
     counts each method separately. `extra` limits apply with `limits.extra` only. `rule` is the rule
-    of the page *Rules* about this limit.
+    of the page *Rules* about this limit. `tiers` has the calls that each tier of callers may make.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Limit(Struct, frozen=True):
     rung: Rung = "endpoint"
     extra: bool = False
     rule: str = "R1"
+    tiers: tuple[int, ...] = ()
 
 
 class Pace(NamedTuple):

@@ -43,6 +43,9 @@ from sim.kernel.instants import (
 
 _MINUTE_AVERAGE = "100 a second, one-minute average, per firm"
 _RFQ = "public API reference, per firm and method"
+_BY_TIER = "rule R1, per firm and method, by tier"
+_ENTRY_TIERS = (30, 100, 200, 400)
+TIER = "tier"  # stands for the limits of a tier where a firm's limits are raised
 _TABLE = (
     Limit(
         "exchange_rest",
@@ -70,9 +73,9 @@ _TABLE = (
     Limit("trade_stats", 60, MINUTE, "§8, per firm", rule="R21"),
     Limit("list_symbols", 6, MINUTE, "§8, per firm", rule="R22"),
     Limit("ledger_download", 5, MINUTE, "§8: about 5 a minute, per firm", rule="R23"),
-    Limit("order_insert", 30, NS_PER_S, "rule R1, per firm and method", extra=True),
-    Limit("order_replace", 30, NS_PER_S, "rule R1", extra=True),
-    Limit("order_cancel", 90, NS_PER_S, "rule R1", extra=True),
+    Limit("order_insert", 30, NS_PER_S, _BY_TIER, extra=True, tiers=_ENTRY_TIERS),
+    Limit("order_replace", 30, NS_PER_S, _BY_TIER, extra=True, tiers=_ENTRY_TIERS),
+    Limit("order_cancel", 90, NS_PER_S, _BY_TIER, extra=True, tiers=(90, 300, 600, 1200)),
     Limit("order_list", 50, NS_PER_S, "rule R1", extra=True),
     Limit("list_instruments", 6, MINUTE, "rule R1", extra=True),
     Limit("book", 12, MINUTE, "rule R1", extra=True),
@@ -98,7 +101,8 @@ _TABLE = (
     Limit("rfq_open", 1, NS_PER_S, _RFQ, extra=True),
     Limit("rfq_query", 10, NS_PER_S, _RFQ, extra=True),
     Limit("rfq_change", 100, NS_PER_S, _RFQ, extra=True),
-    Limit("rfq_quote", 400, NS_PER_S, f"{_RFQ}, lowest tier", extra=True),
+    # Documents name the lowest and the highest tier of quotes only.
+    Limit("rfq_quote", 400, NS_PER_S, _BY_TIER, extra=True, tiers=(400, 400, 400, 2000)),
     Limit("rfq_stream", 1, NS_PER_S, f"{_RFQ}: new streams", extra=True),
     Limit("combo_create", 1, NS_PER_S, _RFQ, extra=True),
     Limit("combo_query", 100, NS_PER_S, _RFQ, extra=True),
@@ -209,8 +213,14 @@ class RateLimits(Stateful[RateLimitsState]):
     def raise_limit(self, subject: str, name: str, count: int) -> None:
         """Set another limit for one firm or key.
 
-        Raises ValueError for an unknown limit or zero calls.
+        Raises ValueError for an unknown limit or zero calls. TIER sets the limits of a tier.
         """
+        if name == TIER:
+            if not 1 <= count <= len(_ENTRY_TIERS):
+                raise ValueError(f"{TIER} is 1 to {len(_ENTRY_TIERS)}")
+            for limit in filter(lambda limit: limit.tiers, LIMITS.values()):
+                self.raise_limit(subject, limit.name, limit.tiers[count - 1])
+            return
         if name not in LIMITS:
             raise ValueError(unknown_name("limit", name, LIMITS))
         if count <= 0:
@@ -384,7 +394,7 @@ def _refusal(limit: Limit, method: str, wait: Span, text: str) -> RateLimited:
     Retry-After is in whole seconds, rounded up (rule R4). The text is finer, rounded up to tenths.
     """
     retry_after = -(-wait // NS_PER_S) * NS_PER_S
-    if limit.name in ("exchange_rest", "stream_frames"):
+    if limit.extra or limit.name in ("exchange_rest", "stream_frames"):
         message = "rate limit exceeded"
     elif limit.rung == "global":
         message = "Too Many Requests"

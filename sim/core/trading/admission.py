@@ -33,12 +33,14 @@ the quantity that cash buys.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
+from math import gcd
 from typing import NamedTuple
 
 from sim.core.accounts.account_state import AccountState
 from sim.core.accounts.ledger import TRADING
-from sim.core.catalogue.assumptions import REQUIRE_REFERENCE_PRICE
+from sim.core.catalogue.assumptions import REQUIRE_REFERENCE_PRICE, RETAIL_SHORTFALL
 from sim.core.catalogue.bounds import REBATES
 from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.states import ENTRY_STATES, check_entry
@@ -272,7 +274,35 @@ class OrderAdmission:
             check_size(candidate.instrument, order.qty, order.price or order.stop_price)
 
     def _funds(self, candidate: Candidate) -> None:
-        self._risk.check(candidate.order, candidate.instrument, self._fee)
+        try:
+            self._risk.check(candidate.order, candidate.instrument, self._fee)
+        except InsufficientFunds:
+            is_retail = candidate.command.channel is RETAIL
+            if not is_retail or self._assumptions.text(RETAIL_SHORTFALL) != "trim":
+                raise
+            self._trim(candidate)
+
+    def _trim(self, candidate: Candidate) -> None:
+        """Reduce an order to the largest quantity that the account can pay for. Refuse it if that
+        is less than the least quantity.
+        """
+        order, instrument = candidate.order, candidate.instrument
+        step = gcd(instrument.min_qty, instrument.qty_scale)
+        least = max(order.min_qty, instrument.min_qty)
+
+        def is_too_much(steps: int) -> bool:
+            order.qty = order.leaves_qty = steps * step
+            try:
+                self._risk.check(order, instrument, self._fee)
+            except InsufficientFunds:
+                return True
+            return False
+
+        choices = range(-(-least // step), order.qty // step + 1)
+        count = bisect_left(choices, True, key=is_too_much)
+        order.qty = order.leaves_qty = choices[max(count - 1, 0)] * step
+        if not count:
+            self._risk.check(order, instrument, self._fee)
 
     def _sums(self, candidate: Candidate) -> None:
         """Refuse an order whose trades or rebates would exceed the range of a sum (`bounds.py`)."""

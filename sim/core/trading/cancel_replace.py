@@ -12,6 +12,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sim.core.accounts.risk import Risk
+from sim.core.catalogue.assumptions import ORDER_REPLACED
 from sim.core.catalogue.bounds import ORDER_QUANTITY
 from sim.core.lifecycle.lifecycle import Lifecycle
 from sim.core.lifecycle.states import AUCTION_STATES, check_cancel, check_entry
@@ -24,6 +25,7 @@ from sim.core.model.enums import (
     AT_ONCE,
     GTT,
     LIMIT,
+    RETAIL,
     STOP_TYPES,
     CancelRejectReason,
     ExecutionType,
@@ -259,6 +261,9 @@ class CancelReplace:
             changed.expiry_timer = 0
         changed.state = OrderState.REPLACED
         changed.changed = changed.inserted = self._ctx.now
+        if order.channel is RETAIL and self._ctx.assumptions.text(ORDER_REPLACED) == "new_order":
+            self._supersede(book, order, changed)
+            return changed
         if keeps_place and order.type not in STOP_TYPES:
             return self._shrink(book, order, changed)
         self._matching.withdraw(book, order)
@@ -270,6 +275,21 @@ class CancelReplace:
         continuous = self._lifecycle.state(order.symbol) not in AUCTION_STATES
         self._matching.accept_replaced(book, changed, continuous=continuous)
         return changed
+
+    def _supersede(self, book: Book, order: Order, changed: Order) -> None:
+        """Leave the order dead as REPLACED, and enter the changed one under an id of its own."""
+        if changed.expiry_timer:
+            self._ctx.timers.cancel(changed.expiry_timer)
+        self._matching.withdraw(book, order)
+        order.leaves_qty, order.state, order.changed = 0, OrderState.REPLACED, self._ctx.now
+        self._execution_log.report(order, ExecutionType.REPLACE, _REPLACED)
+        changed.id, changed.seq, changed.expiry_timer = self._ctx.ids.next("order"), 0, 0
+        changed.state = OrderState.PARTIALLY_FILLED if changed.cum_qty else OrderState.NEW
+        changed.priority = self._matching.next_priority()
+        self._orders.add(changed)
+        self._execution_log.report(changed, ExecutionType.NEW, _REPLACED)
+        continuous = self._lifecycle.state(order.symbol) not in AUCTION_STATES
+        self._matching.accept_replaced(book, changed, continuous=continuous)
 
     def _shrink(self, book: Book, order: Order, changed: Order) -> Order:
         """Change an order in place."""

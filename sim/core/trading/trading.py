@@ -251,6 +251,11 @@ class Trading:
         }
         return merge_owners((own, self.listings.timers))
 
+    @property
+    def cleared(self) -> int:
+        """How many of the trades were due to be cleared so far."""
+        return self._clearing.next_seq
+
     def clear(self) -> None:
         """Clear the trades that are due."""
         self._clearing.clear()

@@ -21,15 +21,20 @@ DUE_TIMER, TIMEOUT_TIMER = "webhook.due", "webhook.timeout"
 KEPT_RECORDS = 2_000
 
 Tamper: TypeAlias = Callable[[str, str, str, int], FaultAction | None]
+Alter: TypeAlias = Callable[[FaultAction, str, str, str, int, bytes], bytes]
 
 
 class Attempts:
-    """Creates attempts for the server to send (`outbox`). `tamper` is as in `WebhookService`."""
+    """Creates attempts for the server to send (`outbox`).
 
-    def __init__(self, ctx: Context, state: WebhooksState, tamper: Tamper) -> None:
+    `tamper` and `alter` are the functions of `WebhookService`.
+    """
+
+    def __init__(self, ctx: Context, state: WebhooksState, tamper: Tamper, alter: Alter) -> None:
         self._ctx = ctx
         self.state = state
         self._tamper = tamper
+        self._alter = alter
         self.outbox: list[Attempt] = []
 
     def fault_of(
@@ -63,6 +68,12 @@ class Attempts:
         name = f"a{ctx.ids.count('webhook.attempt')}"
         timeout = ctx.assumptions.number(WEBHOOK_TIMEOUT)
         if action is None or not action.answers:
+            body = notice.body
+            altered = action if action is not None and action.alters else None
+            if altered is not None:
+                about = notice.type, notice.firm, notice.event_id, number
+                signed = body if secret or altered.patch else b""
+                body = self._alter(altered, *about, signed) or body
             self.outbox.append(
                 Attempt(
                     id=name,
@@ -71,10 +82,11 @@ class Attempts:
                     firm=notice.firm,
                     url=url,
                     attempt=number,
-                    body=notice.body,
+                    body=body,
                     secret=secret,
                     due=ctx.now,
                     timeout=timeout,
+                    skew=altered.skew if altered is not None else 0,
                 )
             )
         timer = ctx.timers.schedule(ctx.now + timeout, TIMEOUT_TIMER, name)

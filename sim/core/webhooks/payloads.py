@@ -177,9 +177,12 @@ def sample_payloads(shape: str, at: Instant) -> dict[str, Payload]:
     }
 
 
-def body_of(payload: Payload) -> bytes:
-    """Return the bytes of a payload, the same for every attempt."""
-    return json.encode(payload)
+def body_of(payload: Payload, *, spaced: bool = False) -> bytes:
+    """Return the bytes of a payload, the same for every attempt. `spaced`: with spaces that no JSON
+    library writes by default.
+    """
+    body = json.encode(payload)
+    return json.format(body, indent=3) + b"\n" if spaced else body
 
 
 # ---- signing

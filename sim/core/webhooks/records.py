@@ -68,7 +68,9 @@ class Delivery(Struct):
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """One request for the server to send now. `secret` is the fingerprint of the signing secret."""
+    """One request for the server to send now. `secret` is the fingerprint of the signing secret;
+    `skew` moves the timestamp that is signed.
+    """
 
     id: str
     event_id: str
@@ -80,6 +82,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     secret: str
     due: Instant
     timeout: Span
+    skew: Span = 0
 
 
 class InFlight(Struct, frozen=True):

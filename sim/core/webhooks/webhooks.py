@@ -36,13 +36,13 @@ from sim.core.catalogue.assumptions import (
     WEBHOOK_SHAPE,
     WEBHOOK_TIMEOUT,
 )
-from sim.core.catalogue.quirks import WEBHOOK_DUPLICATES
+from sim.core.catalogue.quirks import WEBHOOK_BODY_SPACING, WEBHOOK_DUPLICATES
 from sim.core.model.context import Context
 from sim.core.model.events import KycDecided
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
 from sim.core.model.why import Why, because
 from sim.core.service.fault_spec import FaultAction
-from sim.core.webhooks.attempts import DUE_TIMER, TIMEOUT_TIMER, Attempts, Tamper, keep_last
+from sim.core.webhooks.attempts import DUE_TIMER, TIMEOUT_TIMER, Alter, Attempts, Tamper, keep_last
 from sim.core.webhooks.breaker import BREAKER_TIMER, Breakers
 from sim.core.webhooks.payloads import (
     APPROVED,
@@ -79,7 +79,8 @@ class WebhookService:
 
     `hosts` are allowed receivers besides loopback. Nothing is sent to the URLs in `scripted`, so
     these may name any host. `tamper(type, firm, event_id, attempt)` returns the injected fault of
-    an attempt; attempt 0 is the whole delivery.
+    an attempt; attempt 0 is the whole delivery. `alter(action, type, firm, event_id, attempt,
+    body)` returns the body that a patch has altered.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class WebhookService:
         hosts: tuple[str, ...] = (),
         scripted: Collection[str] = (),
         tamper: Tamper = lambda kind, firm, event_id, attempt: None,
+        alter: Alter = lambda action, kind, firm, event_id, attempt, body: body,
     ) -> None:
         self._ctx = ctx
         self.hosts = hosts
@@ -96,7 +98,7 @@ class WebhookService:
         self._tamper = tamper
         self._state = WebhooksState()
         self._breakers = Breakers(ctx)
-        self._attempts = Attempts(ctx, self._state, tamper)
+        self._attempts = Attempts(ctx, self._state, tamper, alter)
         self.outbox = self._attempts.outbox
         self.settled: list[PendingRegistration] = []
 
@@ -192,7 +194,8 @@ class WebhookService:
             return ""
         ctx = self._ctx
         event_id = ctx.ids.uuid("webhook.event")
-        notice = Notice(event_id, kind, firm, body_of(payload(event_id)), ctx.now)
+        body = body_of(payload(event_id), spaced=ctx.quirks.applies(WEBHOOK_BODY_SPACING))
+        notice = Notice(event_id, kind, firm, body, ctx.now)
         self._state.notices[event_id] = notice
         keep_last(self._state.notices, KEPT_EVENTS)
         open = self._breakers.of(firm).state == "open"

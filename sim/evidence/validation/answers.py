@@ -104,7 +104,7 @@ class Checker:
         if operation is None and status < 400:
             raise NoEvidence("no document describes this address")
         _check_kept(answer.body)
-        served = operation is not None and operation.exists_at(event.now)
+        served = operation is not None and operation.exists_at(event.now, self._switches)
         if status == 304 and operation is not None and operation.cache:
             return []
         differences: list[Misfit] = []
@@ -126,7 +126,7 @@ class Checker:
         served: bool,
     ) -> Iterator[Misfit]:
         if not served:
-            yield Misfit("answer.status", status, 404, "date")
+            yield Misfit("answer.status", status, 404, "date", operation.served_by)
             return
         refused = _status_in(answer.body, event.entry.plane)
         if refused:
@@ -185,8 +185,8 @@ class Checker:
         if code or operation is None:
             text = answer.body is None or isinstance(answer.body, str)
             return [] if text else [Misfit("answer.body", answer.body, "text", "error form")]
-        if not operation.exists_at(event.now):
-            return [Misfit("answer.status", 0, 12, "date")]
+        if not operation.exists_at(event.now, self._switches):
+            return [Misfit("answer.status", 0, 12, "date", operation.served_by)]
         return _under("answer.body", self._message(operation, event.now, answer.body))
 
     def _message(self, operation: Operation, now: Instant, body: Any) -> Found:

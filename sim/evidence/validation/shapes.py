@@ -128,7 +128,7 @@ class _Shapes:
             if dialect is not None and not field.active(dialect.since, self._switches):
                 shape.gone.update(dict.fromkeys(names, field.kept_by))
                 continue
-            written = dialect is not None and always_written(cls, field)
+            written = dialect is not None and always_written(cls, field, self._switches)
             check, digits = self._value(field), DIGITS.get((cls.__name__, field.json_name))
             if digits is not None and cls.__module__.endswith(("retail_v1", "gateway_v1")):
                 check = _with_digits(check, digits)
@@ -141,7 +141,7 @@ class _Shapes:
             shape.members.update(dict.fromkeys(names, member))
             if written:
                 kept = dialect is not None and not field.active(dialect.since)
-                always.append((field.json_name, other, field.kept_by if kept else ""))
+                always.append((field.json_name, other, field.kept_by if kept else field.omit_by))
         shape.always = tuple(always)
 
     # ---- values
@@ -166,7 +166,8 @@ class _Shapes:
             span = INTEGER_RANGES[field.kind]
             number = field.as_number and self._dialect is not None
             if field.kind in LONG_INTEGERS and not number:
-                return _written_as(partial(_quoted_integer, *span), _WORDS["int64"])
+                integer = _written_as(partial(_quoted_integer, *span), _WORDS["int64"])
+                return _or_with_half(integer) if field.halves else integer
             return partial(_integer, *span)
         return _CHECKS[field.kind]
 
@@ -257,6 +258,11 @@ def _quoted_integer(lowest: int, highest: int, text: str) -> str:
     if not _INTEGER.fullmatch(text):
         raise ValueError
     return text if lowest <= int(text) <= highest else f"a number from {lowest} to {highest}"
+
+
+def _or_with_half(check: Check) -> Check:
+    """Return the check of a whole number as text, or of one and a half."""
+    return lambda value: check(value.removesuffix(".5") if isinstance(value, str) else value)
 
 
 def _is_number(value: Any) -> bool:

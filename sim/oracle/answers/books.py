@@ -11,8 +11,9 @@ from typing import Any
 
 from sim.kernel.instants import format_instant
 from sim.oracle import state
-from sim.oracle.answers.history import MARKET_DATA_KEPT, TradingSession
+from sim.oracle.answers.history import MARKET_DATA_KEPT, NaiveHistory, TradingSession
 from sim.oracle.answers.reading import Reading, integer, pairs
+from sim.oracle.exchange import NaiveExchange
 from sim.oracle.state import BUY, CLOSED, PENDING, SELL, STATES, Document, Market
 
 DEPTH, DEPTH_MAX = 3, 10
@@ -31,6 +32,39 @@ def levels(market: Market, side: int) -> Levels:
 def may_be_hidden(market: Market) -> bool:
     """Return whether a schedule hides the book at some time of the week (rule L3)."""
     return any(segment["hide_market_data"] for segment in market.terms["schedule"])
+
+
+def market_numbers(
+    exchange: NaiveExchange, history: NaiveHistory, market: Market
+) -> dict[str, int | None]:
+    """Return prices and sums of the session, the last trade, and open interest (S2.5-3).
+
+    Busted trades never count (M42), and prices that are too old are gone (R10). A settlement
+    price is published in CLOSED, EXPIRED and TERMINATED (L25).
+    """
+    symbol = market.symbol
+    held = [account.positions.get(symbol) for account in exchange.accounts.values()]
+    settlement = history.settled.get(symbol, market.settlement) or {}
+    published = market.state in SETTLED
+    numbers: dict[str, int | None] = {}
+    numbers |= {"openInterest": sum(max(each.net, 0) for each in held if each is not None)}
+    if not published or "price" in settlement:  # a dormant market settles without an event
+        numbers["settlementPx"] = settlement.get("price") if published else None
+    trades, session = history.of_symbol(symbol), history.sessions.get(symbol, TradingSession())
+    gone = trades and trades[-1].at < history.kept_since(MARKET_DATA_KEPT)
+    if gone or not session.complete:
+        return numbers
+    counted = [trade for trade in session.trades if trade in trades]
+    prices = [trade.price for trade in counted]
+    return numbers | {
+        "openPx": next(iter(prices), None),
+        "highPx": max(prices, default=None),
+        "lowPx": min(prices, default=None),
+        "lastTradePx": trades[-1].price if trades else None,
+        "lastTradeQty": trades[-1].qty if trades else None,
+        "sharesTraded": sum(trade.qty for trade in counted),
+        "notionalTraded": sum(trade.qty * trade.price for trade in counted),
+    }
 
 
 class BookRules(Reading):
@@ -81,7 +115,10 @@ class BookRules(Reading):
         best = [{"px": str(side[0][0]), "qty": str(side[0][1])} if side else None for side in sides]
         bid, offer = [side[0][0] for side in sides] if all(sides) else [0, 0]
         mode, total = self._exchange.assumed("book.mid_price_rounding"), bid + offer
-        mean = {"down": total // 2, "up": -(-total // 2), "even": round(Fraction(total, 2))}[mode]
+        rounded = {"up": -(-total // 2), "even": round(Fraction(total, 2))}
+        mean: object = rounded.get(mode, total // 2)
+        if mode == "exact" and total % 2 and self._hearing.observed.input["type"] == "rest":
+            mean = f"{total // 2}.5"
         expected: Document = {"bestBid": best[0], "bestOffer": best[1]}
         expected |= {"spread": str(offer - bid), "midPrice": str(mean)}
         self._state(market, answer, expected)
@@ -95,43 +132,13 @@ class BookRules(Reading):
 
     def _settlement(self, answer: Document) -> None:
         market = self._market(answer["symbol"])
-        if answer["stats"]:
+        if answer.get("stats"):
             self._stats(market, answer["stats"])
 
     # ---- statistics
 
-    def _numbers(self, market: Market) -> dict[str, int | None]:
-        """Return prices and sums of the session, the last trade, and open interest (S2.5-3).
-
-        Busted trades never count (M42), and prices that are too old are gone (R10). A settlement
-        price is published in CLOSED, EXPIRED and TERMINATED (L25).
-        """
-        symbol, history = market.symbol, self._history
-        held = [account.positions.get(symbol) for account in self._exchange.accounts.values()]
-        settlement = history.settled.get(symbol, market.settlement) or {}
-        published = market.state in SETTLED
-        numbers: dict[str, int | None] = {}
-        numbers |= {"openInterest": sum(max(each.net, 0) for each in held if each is not None)}
-        if not published or "price" in settlement:  # a dormant market settles without an event
-            numbers["settlementPx"] = settlement.get("price") if published else None
-        trades, session = history.of_symbol(symbol), history.sessions.get(symbol, TradingSession())
-        gone = trades and trades[-1].at < history.kept_since(MARKET_DATA_KEPT)
-        if gone or not session.complete:
-            return numbers
-        counted = [trade for trade in session.trades if trade in trades]
-        prices = [trade.price for trade in counted]
-        return numbers | {
-            "openPx": next(iter(prices), None),
-            "highPx": max(prices, default=None),
-            "lowPx": min(prices, default=None),
-            "lastTradePx": trades[-1].price if trades else None,
-            "lastTradeQty": trades[-1].qty if trades else None,
-            "sharesTraded": sum(trade.qty for trade in counted),
-            "notionalTraded": sum(trade.qty * trade.price for trade in counted),
-        }
-
     def _stats(self, market: Market, answer: Document) -> None:
-        numbers = self._numbers(market).items()
+        numbers = market_numbers(self._exchange, self._history, market).items()
         expected = {name: None if number is None else str(number) for name, number in numbers}
         if "lastTradeQty" not in answer:  # dates remove it
             expected.pop("lastTradeQty", None)
@@ -176,7 +183,7 @@ class BookRules(Reading):
 
     def _retail_stats(self, market: Market, answer: Document) -> None:
         """Judge statistics in dollars and contracts; nothing and "" are zero."""
-        for name, number in self._numbers(market).items():
+        for name, number in market_numbers(self._exchange, self._history, market).items():
             scale = market.price_scale if name.endswith("Px") else market.qty_scale
             if name in answer and name not in ("notionalTraded", "settlementPx"):
                 exact = Fraction(number or 0, scale)

@@ -10,10 +10,11 @@ from fractions import Fraction
 from itertools import pairwise
 
 from sim.kernel.instants import Instant, format_instant, parse_instant, same_trade_date, trade_date
+from sim.oracle.answers.books import levels
 from sim.oracle.answers.reading import Reading, bare, instant, listed, pairs, words
 from sim.oracle.answers.reports import TRADE_STATES
 from sim.oracle.money import buying_power, largest_reserve, margin, returns_collateral
-from sim.oracle.state import CASH, Document, NaiveAccount, NaivePosition
+from sim.oracle.state import BUY, CASH, OPEN, SELL, Document, NaiveAccount, NaivePosition
 
 FLOOR: Instant = parse_instant("2026-05-01T00:00:00Z")
 ENTRY_TYPES = words(
@@ -29,6 +30,15 @@ _CHANGES = pairs(
     "quantityChange:qty_change costChange:cost_change realizedChange:realized_change"
     " netPosition:net cost:cost realized:realized"
 )
+
+
+def entry_types(request: Document) -> set[str]:
+    """Return the types of entries that a ledger shows: those asked for, or all public ones (P18).
+
+    One that is undefined asks for nothing.
+    """
+    types = {bare(each) for each in listed(request.get("entryTypes"))} - {"UNDEFINED"}
+    return types or set(ENTRY_TYPES) - SUPPRESSED
 
 
 class PortfolioRules(Reading):
@@ -75,7 +85,8 @@ class PortfolioRules(Reading):
             expected |= dict.fromkeys(names, Fraction(needed, CASH))
             expected |= {"excessCapital": free, "openOrders": reserved}
             expected["buyingPower"] = free - (reserved if net else 0)
-            expected["availableToWithdraw"] = max(free - reserved, Fraction(0))
+            expected["availableToWithdraw"] = cash - Fraction(needed, CASH)
+            expected["displayedCash"] = free - reserved
         self._compare("P2", f"balance of {account.name}", expected, answer)
 
     # ---- positions
@@ -102,12 +113,23 @@ class PortfolioRules(Reading):
         }
         is_part = bool(request.get("pageToken") or not answer["eof"])
         self._complete(account, list(held), [row["symbol"] for row in answer["positions"]], is_part)
+        free = [
+            str(self._free(account, row["symbol"], int(row["netPosition"])))
+            for row in answer["positions"]
+        ]
+        self._agree("P3", f"availablePosition of {account.name}", free, answer["availablePosition"])
         for row in answer["positions"]:
             position = held.get(row["symbol"], NaivePosition())
             expected = {name: str(getattr(position, field)) for name, field in _HELD.items()}
             expected["bodPosition"] = str(self._bod(position))
             expected["updateTime"] = format_instant(position.changed)
             self._compare("P9", f"{account.name} in {row['symbol']}", expected, row)
+
+    def _free(self, account: NaiveAccount, symbol: str, net: int) -> int:
+        """Return how much of a position no open order would close (rule P3)."""
+        orders = self._exchange.open_orders(account.name, symbol)
+        working = sum(order.leaves_qty for order in orders if order.sign * net < 0)
+        return max(net - working, 0) if net > 0 else min(net + working, 0)
 
     def _complete(
         self, account: NaiveAccount, due: list[str], answered: list[str], is_part: bool
@@ -130,9 +152,17 @@ class PortfolioRules(Reading):
             expected: Document = {"realized": Fraction(held.realized, scale * contracts)}
             if held.net:
                 quantities |= {"qtyBought": held.bought, "qtySold": held.sold}
-                expected["avgPx"] = Fraction(held.cost, held.net * scale)
                 base = held.cost + max(-held.net, 0) * scale
+                expected["avgPx"] = Fraction(base, abs(held.net) * scale)
                 expected["baseCost"] = Fraction(base, scale * contracts)
+                if held.fees is not None:
+                    expected["fees"] = held.fees
+                quantities["qtyAvailable"] = self._free(account, symbol, held.net)
+                bids, offers = levels(market, BUY), levels(market, SELL)
+                if bids and offers and market.state == OPEN:
+                    price = (bids[0][0] + offers[0][0]) // 2
+                    value = held.net * price + max(-held.net, 0) * scale
+                    expected["cashValue"] = Fraction(value, scale * contracts)
             for name, qty in quantities.items():
                 expected[name] = expected[f"{name}Decimal"] = Fraction(qty, contracts)
             self._compare("S2.8-3", f"{account.name} in {symbol}", expected, row)
@@ -151,8 +181,7 @@ class PortfolioRules(Reading):
     def _cash_ledger(self, answer: Document) -> None:
         """Judge rows of the cash ledger: public types, and balances that continue (P17-P20)."""
         entries, request = answer["entries"], self._request
-        types = {bare(each) for each in listed(request.get("entryTypes"))}
-        types = types or set(ENTRY_TYPES) - SUPPRESSED
+        types = entry_types(request)
         due = {}
         for row in self._history.entries("CashMoved", self._account().name):
             kind, usd = ENTRY_TYPES[row["type"]], request.get("currency", "USD").upper() == "USD"
@@ -199,6 +228,8 @@ class PortfolioRules(Reading):
 
     def _earnings(self, answer: Document) -> None:
         """Judge earnings: one entry for all payouts of a market on a date (S2.3-3)."""
+        if self._exchange.assumed("incentives.rows") == "program":
+            return
         entries = [(row["date"], row["marketSlug"]) for row in answer["rewards"]]
         self._agree("S2.3-3", "entries of earnings", sorted(set(entries)), sorted(entries))
 

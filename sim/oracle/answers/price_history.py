@@ -53,8 +53,12 @@ class PriceHistoryRules(Reading):
         now = self._hearing.observed.at // _SECOND
         start, end = (integer(self._request.get(name)) for name in ("from", "to"))
         step = 10 if width < 60 else width
-        end = min(-(-end // step) * step, now) if 0 < end <= now else now
-        beyond = end // width * width + width if end == now else -(-end // width) * width
+        running = not 0 < end < now
+        end = now if running else -(-end // step) * step
+        if running or end > now:
+            end, beyond = now, now // width * width + width
+        else:
+            beyond = -(-end // width) * width
         start = min(start // width * width, beyond - width)
         return max(start, beyond - CANDLES_MAX * width), end
 

@@ -17,7 +17,7 @@ from sim.oracle.hearing import Hearing
 from sim.oracle.state import Document
 from sim.read.observed import ObservedInput
 
-INVALID, TIMEOUT, NOT_FOUND, ABORTED = 3, 4, 5, 10
+INVALID, TIMEOUT, NOT_FOUND, ABORTED, OUT_OF_RANGE = 3, 4, 5, 10, 11
 # Refusals that other parts of the law judge: who may call, how often, and when.
 _OF_ACCESS = (7, 8, 12, 13, 14, 16)
 # Services whose reads other parts of the law judge.
@@ -60,6 +60,10 @@ class ReadRules:
             sentence = f"{operation} is answered, although {problem}"
             self._hearing.disagree(rule, f"code {code}", "an answer", sentence)
             return
+        for broken in observed.broken_relations:
+            relation, left = broken.relation, f"{broken.path}: {float(broken.left)}"
+            sentence = f"{operation} breaks {relation.formula} at {left}"
+            self._hearing.disagree(relation.rule, str(float(broken.right)), left, sentence)
         if operation not in self._parts or observed.answer is None:
             self._hearing.undecided("a read that the law does not know")
         elif operation == _SEARCHES[1] and assumed("retention.wipe_dates") == "announced":
@@ -96,6 +100,9 @@ class ReadRules:
     def _reasons(self, operation: str, request: Document) -> Iterator[Reason]:
         """Yield why a read has to be refused: code, rule, and the problem."""
         assumed = self._hearing.exchange.assumed
+        if operation in _SEARCHES and assumed("report.page_size") == "required":
+            if not integer(request.get("pageSize")):
+                yield OUT_OF_RANGE, "R7", "it has no page size"
         if operation in (*_BOOKS, *_RETAIL_BOOKS):
             symbol = request.get("symbol") or request.get("slug")
             depth, clamps = integer(request.get("depth")), assumed("book.depth_above_maximum")

@@ -24,6 +24,8 @@ def answer(exchange: NaiveExchange, stream: OpenStream, frame: Document) -> Answ
     first, stream.spoken = not stream.spoken, True
     if not commands or (first and commands[0] == "keepalive"):
         return [], [], (3, 1008, "S10")
+    if first and int(frame.get("depth", 0)) < 0:
+        return [], [], (3, 1008, "S8")
     if first:
         stream.depth, stream.single = frame.get("depth") or 10, bool(frame.get("unaggregated"))
         stream.snapshot_only = bool(frame.get("snapshotOnly"))

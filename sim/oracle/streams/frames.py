@@ -49,7 +49,7 @@ _ROWS = {
 # Fields that exist from a date on only.
 _DATED = words(
     "priceToQuantityFilled fractionalQuantityScale commissionNotionalCollected transactTradeDate"
-    " outcomeSide action"
+    " outcomeSide action lastTradeQty"
 )
 _STATUSES = {
     "rfq": words("UNSPECIFIED OPEN CLOSED"),

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from itertools import chain, groupby
 
 from sim.kernel.instants import Instant, parse_instant, seconds
+from sim.oracle.answers.books import market_numbers
 from sim.oracle.answers.history import NaiveHistory
 from sim.oracle.answers.reading import words
 from sim.oracle.hearing import Hearing
@@ -104,13 +105,13 @@ class StreamRules:
 
     def _tell_others(self, stream: OpenStream, event: Document) -> None:
         """Expect what maintenance changed at once: all that have no event of their own (W2)."""
-        told = {each["symbol"] for each in self._hearing.later if each["event"] == "StateChanged"}
-        told |= self._exchange.awake
+        apart = {each["symbol"] for each in self._hearing.later if each["event"] == "StateChanged"}
+        apart |= self._exchange.awake
         every = self._exchange.beginning.listed(), self._exchange.markets  # now, and at that time
         symbols = dict.fromkeys(chain(*every)) if stream.symbols is None else stream.symbols
         for symbol in symbols:
             market = self._exchange.market(symbol)
-            if symbol in told or market.state != event["state"]:
+            if symbol in apart or market.state != event["state"]:
                 continue
             if stream.operation == frames.INSTRUMENTS:
                 stream.send([frames.instrument_row(market, "W2")], event["at"])
@@ -145,7 +146,11 @@ class StreamRules:
         if market.state in SILENT and symbol not in stream.sent:
             return
         stream.sent[symbol] = row = self._book(stream, symbol)
-        changes = {"transactTime": changed} if changed else {}
+        changes: Document = {}
+        if changed:
+            numbers = market_numbers(self._exchange, self._history, market).items()
+            stats = {name: None if each is None else str(each) for name, each in numbers}
+            changes = {"transactTime": changed, "stats": stats}
         stream.send([row._replace(document=row.document | changes)], now)
         if market.state in SILENT:
             del stream.sent[symbol]
@@ -363,7 +368,8 @@ class StreamRules:
         if stream.operation in (*BOOK_STREAMS, frames.INSTRUMENTS):
             unknown = any(each not in self._exchange.beginning.instruments for each in symbols)
             codes += [5] * unknown
-        if stream.operation in BOOK_STREAMS and len(symbols) > _SYMBOLS:
+        too_many = stream.operation in BOOK_STREAMS and len(symbols) > _SYMBOLS
+        if too_many or stream.depth < 0:
             codes.append(3)
         others = [
             each

@@ -13,6 +13,7 @@ from typing import Any
 
 from sim.kernel.instants import Instant, midnight_utc, parse_instant, trade_date
 from sim.oracle.answers import reports
+from sim.oracle.answers.books import market_numbers
 from sim.oracle.answers.reading import words
 from sim.oracle.hearing import Hearing
 from sim.oracle.state import BUY, CASH, CLOSED, STATES, Document, Market
@@ -32,6 +33,7 @@ _KINDS: dict[str, Any] = {
     "marketSlugs": list,
     "responsesDebounced": bool,
 }
+_LITE = "lastTradePx", "sharesTraded", "openInterest"
 _WITHOUT_SLUGS = "ACCOUNT_BALANCE", "RFQ"
 _MOST, _MOST_SLUGS = 10, 100  # subscriptions of a socket, slugs of a subscription (rule S16)
 _NO_SAMPLES = parse_instant("2026-07-03T04:00:00Z")  # rule S18
@@ -85,7 +87,8 @@ class Sockets:
             document = {"requestId": request_id, "unsubscribed": True}
             return [FrameRow(f"{request_id} ", "frame", document, "S16")]
         subscription = SocketSubscription(request_id, kind, slugs, body["responsesDebounced"])
-        if asked != ["subscribe"] or self._is_mistaken(stream, subscription):
+        too_many = len(body["marketSlugs"]) > _MOST_SLUGS and kind not in _WITHOUT_SLUGS
+        if asked != ["subscribe"] or too_many or self._is_mistaken(stream, subscription):
             document = {"requestId": request_id} if kind in types else {}
             return [FrameRow("error", "error", document, "S16")]
         if kind != "ORDER_SNAPSHOT":
@@ -101,7 +104,6 @@ class Sockets:
             or kind not in _TYPES[stream.operation][1:]
             or subscription.request_id in present
             or len(present) >= _MOST
-            or len(slugs) > _MOST_SLUGS
             or any(slug not in self._exchange.beginning.instruments for slug in slugs)
             or any((kind, slug) in taken for slug in slugs or [""])
         )
@@ -190,8 +192,21 @@ class Sockets:
             subscription.merged[symbol] = subscription.frame(_BOOKS[kind], document)
             self.due = self.due or now + self._exchange.assumed("retail.debounce")
         else:
-            document |= {"transactTime": instant(now)} if kind == "MARKET_DATA" else {}
+            numbers = self._numbers(market)
+            if kind == "MARKET_DATA":
+                document |= {"transactTime": instant(now), "stats": numbers}
+            else:
+                document |= {name: numbers[name] for name in _LITE if name in numbers}
             yield subscription.frame(_BOOKS[kind], document)
+
+    def _numbers(self, market: Market) -> Document:
+        """Return what is not nothing of the statistics, in dollars and contracts (S2.5-3)."""
+        numbers = market_numbers(self._exchange, self._coverage.history, market)
+        return {
+            name: Fraction(each, market.price_scale if name.endswith("Px") else market.qty_scale)
+            for name, each in numbers.items()
+            if each and name not in ("notionalTraded", "settlementPx")
+        }
 
     def merged(self, stream: OpenStream) -> list[FrameRow]:
         """Return the updates that waited."""

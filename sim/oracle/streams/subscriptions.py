@@ -8,8 +8,8 @@ from typing import Any
 
 from sim.kernel.instants import Instant, seconds
 from sim.oracle.answers.history import NaiveHistory
-from sim.oracle.answers.portfolios import ENTRY_TYPES
-from sim.oracle.answers.reading import bare, listed
+from sim.oracle.answers.portfolios import ENTRY_TYPES, entry_types
+from sim.oracle.answers.reading import listed
 from sim.oracle.answers.reports import order_document
 from sim.oracle.exchange import NaiveExchange
 from sim.oracle.state import EXPIRED, PENDING, PENDING_NEW, TERMINATED, Document
@@ -105,13 +105,17 @@ def subscription_of(
 
 
 def _session(exchange: NaiveExchange, stream: OpenStream) -> tuple[str, ...]:
-    """Return the session that a stream takes; () of one that takes none (rule S6)."""
+    """Return the session that a stream takes; () of one that takes none (rule S6).
+
+    Without a participant it is one of the account that is asked for.
+    """
     assumed = exchange.assumed
     spare = LISTS if assumed("stream.symbols_spare") == "all" else (frames.ORDERS,)
     if stream.operation in FREE or (stream.operation in spare and stream.symbols):
         return ()
     operation = stream.operation if assumed("stream.revocation_scope") == "rpc" else ""
-    return stream.caller, operation
+    of_user = "/users/" in stream.caller
+    return stream.caller, operation, "" if of_user else stream.request.get("account", "")
 
 
 class EventRows:
@@ -178,9 +182,9 @@ class EventRows:
                     if row.document["symbol"] == symbol:
                         yield row._replace(document=row.document | {"expired": True})
             case frames.LEDGER, "CashMoved" if own:
-                types = [bare(each) for each in stream.request.get("entryTypes", ())]
+                types = entry_types(stream.request)
                 usd = (stream.request.get("currency") or "USD").upper() == "USD"
-                if usd and (not types or ENTRY_TYPES[event["type"]] in types):
+                if usd and ENTRY_TYPES[event["type"]] in types:
                     yield FrameRow("", "entries", frames.entry_document(event), rule)
             case frames.INSTRUMENTS, "StateChanged" | "InstrumentListed":
                 yield frames.instrument_row(self._exchange.market(symbol), rule)

@@ -96,7 +96,7 @@ def scales_are_read(run: ClientActivity) -> Iterator[Finding]:
 
 
 @rule("4.2", applies_to="a retail order with a price")
-def prices_on_tick(run: ClientActivity) -> Iterator[Finding]:
+def price_precision(run: ClientActivity) -> Iterator[Finding]:
     """Send prices that are whole ticks of the market; the exchange rounds others."""
     for call in run.calls:
         for sent, order in _priced(call):

@@ -29,6 +29,7 @@ def explain_fault(sim: Simulation, name: str) -> dict[str, Any] | None:
         "state": "IN_FORCE" if in_force else "OVER",
         "matched": fault.matched,
         "affected": fault.affected,
+        "impossible": fault.impossible,
         "summary": _summary(fault),
         "remedy": remedy,
         **fault_document(sim, name),
@@ -51,7 +52,8 @@ def _summary(fault: ActiveFault) -> str:
         queue = f"; {_NEVER_WAIT}" if fault.planes == ("engine",) else ""
         return f"it has matched nothing: {where} on {', '.join(fault.planes)}{queue}"
     matches = counted(fault.matched, "match")
-    return f"it was injected into {fault.affected} of {matches}: {fault.action}"
+    text = f"it was injected into {fault.affected} of {matches}: {fault.action}"
+    return text + (f"; it was impossible on {fault.impossible}" if fault.impossible else "")
 
 
 def strikes_of(step: JournalStep, **fields: str) -> list[Cause]:

@@ -12,6 +12,7 @@ GetOrderBookRequest(symbol=...)) world.advance("5m") ```
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from errno import ECONNREFUSED
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -107,6 +108,7 @@ class Connection:
 
     def web_socket(self, key: ApiKey, path: str) -> Stream:
         """Open a retail WebSocket. Raises RpcError with the HTTP status if it is refused."""
+        self.reach("retail")
         headers = self.retail_headers(key, "GET", path)
         outcome = self.simulation.open(path, headers, b"", web_socket=True)
         if outcome.reply is not None:
@@ -167,10 +169,15 @@ class Connection:
                     stream.close_code = effect.web_socket_code
             elif isinstance(effect, Resolve):
                 self.resolved[effect.pending_on] = effect.reply
-            else:
+            elif isinstance(effect, Post):
                 self.webhooks.append(effect)
                 if not effect.receiver:
                     self.absorb(self.simulation.answer(effect.attempt, self.receive(effect)))
+
+    def reach(self, plane: str) -> None:
+        """Raise ConnectionRefusedError while a plane accepts no connections."""
+        if plane in self.simulation.exchange.listeners.closed:
+            raise ConnectionRefusedError(ECONNREFUSED, f"{plane} accepts no connections")
 
     def begin(self, outcome: Outcome, decode: Callable[[bytes], Any]) -> Stream:
         """The stream of an outcome, with its first frames."""
@@ -291,6 +298,7 @@ class Http:
         elif json is not None:
             content = msgspec.json.encode(json)
         simulation = self._connection.simulation
+        self._connection.reach(self._plane)
         outcome = simulation.rest(self._plane, verb, path, query, all_headers, content)
         self._connection.absorb(outcome)
         reply = outcome.reply
@@ -351,6 +359,7 @@ class Rpc:
     def raw(self, method: str, message: bytes) -> Reply:
         """A unary call by its full method name and bytes. The reply may have any status."""
         simulation = self._connection.simulation
+        self._connection.reach("grpc")
         outcome = self._connection.absorb(simulation.rpc(method, self._metadata(), message))
         assert outcome.reply is not None
         return outcome.reply
@@ -383,6 +392,7 @@ class Rpc:
         return contract.full_methods[0], protobuf_decoder(contract.response)
 
     def _open(self, method: str, request: Message | None) -> Outcome:
+        self._connection.reach("grpc")
         message = _encode(request) if request is not None else b""
         return self._connection.simulation.open(method, self._metadata(), message)
 

@@ -3,6 +3,7 @@
 | Input | Cause |
 |---|---|
 | an advance in which timers fired | the input that scheduled the one scheduled last |
+| an advance in which trades cleared | the input that made the last of them, if that is later |
 | a step of the scenario | the input that reached the step's time or condition |
 | an action of a step | the beginning of the step |
 | a frame, or the end of a stream by its client | the opening of the stream |
@@ -10,8 +11,9 @@
 | an answer that has to leave | the call that it answers |
 | any other input | none: it came from outside |
 
-Nothing is stored for this: timers are numbered in the order in which they were scheduled, and the
-journal knows how many there were after each input.
+Nothing is stored for this: timers and trades are numbered, and the journal knows how many there
+were after each input. Clearing has one timer for all trades that wait, so a trade says more than
+who scheduled it.
 """
 
 from __future__ import annotations
@@ -68,3 +70,10 @@ class Causes:
         0 for the start or no timer.
         """
         return self._journal.branch.scheduled_by(timer, self._journal.seq) if timer else 0
+
+    def of_advance(self, timer: int, trades: int) -> int:
+        """Return the cause of an advance: of the last timer that fired but for those of clearing,
+        or of the last trade that cleared, of so many trades. 0 is none of them.
+        """
+        branch, seq = self._journal.branch, self._journal.seq
+        return max(self.of_timer(timer), branch.traded_by(trades - 1, seq) if trades else 0)

@@ -61,6 +61,7 @@ from sim.api.streams.hub import Hub
 from sim.contract.contract import Contract, load_contract
 from sim.core.exchange import Exchange
 from sim.core.identity.credentials import Environment
+from sim.core.matching.clearing import CLEARING_TIMER
 from sim.core.model.orders import Order
 from sim.core.model.refusals import NotFound, Refusal
 from sim.core.model.why import Why
@@ -303,7 +304,8 @@ class Engine:
             record = record_of(outcome, self.log.last(outcome.seq), ctx.now)
             judge(self.log, outcome.seq, record, ctx.now)
             entry = _encode(record)
-            journal.append(at, entering, entry, aside, ctx.now, ctx.timers.scheduled, outcome.cause)
+            counts = ctx.timers.scheduled, outcome.cause, len(self.exchange.trading.trades)
+            journal.append(at, entering, entry, aside, ctx.now, *counts)
         except Exception as error:
             journal.fail(at, entering, aside, error)
             raise
@@ -366,7 +368,8 @@ class Engine:
         Stops at a timer after which an extension requests an input.
         """
         exchange, ctx = self.exchange, self.exchange.ctx
-        before, latest = ctx.timers.scheduled, 0
+        before, latest, trading = ctx.timers.scheduled, 0, exchange.trading
+        trades, cleared = len(trading.trades), trading.cleared
         while (timer := self._next_timer(to)) is not None:
             if timer.due > ctx.now:
                 ctx.now = timer.due
@@ -374,7 +377,7 @@ class Engine:
                 ctx.timers.suspend(timer)
                 continue
             outcome.fired.append(Fired(ctx.now, timer.kind, timer.subject))
-            if latest < timer.seq < before:
+            if latest < timer.seq < before and timer.kind != CLEARING_TIMER:
                 latest = timer.seq
             self._timers[timer.kind](timer, outcome)
             self.input_effects.publish(outcome)
@@ -382,8 +385,9 @@ class Engine:
                 break
         else:
             ctx.now = max(ctx.now, to)
-        if latest:
-            outcome.cause = self._causes.of_timer(latest)
+        last = min(trading.cleared, trades) if trading.cleared > cleared else 0
+        if latest or last:
+            outcome.cause = self._causes.of_advance(latest, last)
 
     def _next_timer(self, to: Instant) -> Timer | None:
         """Return the next timer that is due.
@@ -410,7 +414,7 @@ class Engine:
         try:
             outcome.stream, effects = self.hub.open(admitted)
             outcome.effects += effects
-            self.pipeline.log_subscription(opened, admitted)
+            outcome.admission = self.pipeline.log_subscription(opened, admitted)
         except Refusal as refusal:
             outcome.reply = self.pipeline.refuse_subscription(opened, admitted, refusal)
 

@@ -68,7 +68,7 @@ class InputEffects:
         """Build the answer of a deferred call, and the reply that carries it."""
         finisher = self._finishers[kind]
         answer = finisher.build(self._exchange, pending)
-        return answer, self._pipeline.replies.complete(finisher.plane, answer, request_id)
+        return answer, self._pipeline.complete(finisher.plane, answer, request_id)
 
     def finish(self, input_: Input, outcome: Outcome) -> None:
         """Publish the remaining events, and collect events and effects."""
@@ -86,7 +86,15 @@ class InputEffects:
         webhooks = self._exchange.webhooks
         for post in webhooks.take_attempts():
             outcome.effects.append(
-                Post(post.id, post.url, post.event_id, post.body, post.secret, post.timeout)
+                Post(
+                    post.id,
+                    post.url,
+                    post.event_id,
+                    post.body,
+                    post.secret,
+                    post.timeout,
+                    skew=post.skew,
+                )
             )
         for registration in webhooks.take_settled():
             _, reply = self._finish("webhook registration", registration, registration.request_id)

@@ -15,7 +15,7 @@ import msgspec
 import tzdata
 from msgspec import Raw, Struct, UnsetType, json
 
-from sim.api.pipeline.inputs import Close, Fired, Outcome, Resolve, Send, StepResult
+from sim.api.pipeline.inputs import Close, Fired, Outcome, Post, Resolve, Send, StepResult
 from sim.api.pipeline.request_log import LoggedCall
 from sim.core.model.enums import TradeState
 from sim.core.model.events import EventInFull, Traded
@@ -120,7 +120,7 @@ def record_of(outcome: Outcome, entry: LoggedCall | None, now: Instant) -> Recor
         elif isinstance(effect, Resolve):
             late = effect.reply
             out.resolved.append((effect.pending_on, late.status, Raw(late.body), late.rule))
-        else:
+        elif isinstance(effect, Post):
             out.posts.append(
                 f"{effect.attempt} {effect.event_id} {effect.url} {zlib.crc32(effect.body):08x}"
             )

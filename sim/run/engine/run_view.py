@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from sim.api.pipeline.replies import wire_switches
 from sim.api.pipeline.request_log import RequestLog
 from sim.api.pipeline.settings import Settings
 from sim.contract.contract import Contract
@@ -112,7 +113,9 @@ class RunView:
     def rpc_kind(self, method: str) -> str | None:
         """Return the kind of a gRPC method served now ("unary", "server", "bidi"), or None."""
         operation = self.contract.by_rpc(method)
-        return operation.kind if operation is not None and operation.exists_at(self.now) else None
+        switches = wire_switches(self.exchange.ctx.assumptions)
+        exists = operation is not None and operation.exists_at(self.now, switches)
+        return operation.kind if operation is not None and exists else None
 
     def rpc_serves(self, service: str) -> bool | None:
         """Return whether a gRPC service is available now; None if unknown. "" means all services.

@@ -179,7 +179,7 @@ def fork_past(past: Engine, branch: Branch, file: BinaryIO, settings: Settings) 
 
 
 def continue_as_fork(engine: Engine, origin: str) -> None:
-    """Continue as a fork of this moment. The replay of a fork's journal calls this, too."""
+    """Continue as a fork of this moment; see `Simulation.continue_as_fork`."""
     close_streams(engine, "the fork begins without them")
     engine.journal.mark("fork", origin)
     engine.journal.branch_off("fork")

@@ -303,7 +303,7 @@ def _path(plane: str, verb: str, path: Scalar, call: Mapping) -> Iterator[Proble
     match = _router(plane).match(verb, path.text.partition("?")[0])
     body = next((key for key in ("json", "body") if key in call.items), "")
     if isinstance(match, WrongVerb):
-        verbs = ", ".join(match.allowed)
+        verbs = ", ".join(match.operations)
         text = f"{plane} serves {path.text} with {verbs}, not with {verb}"
         yield problem(path.at, f"{text} (to test this, add `expect: {{status: 405}}`)")
     elif isinstance(match, NoSuchPath):

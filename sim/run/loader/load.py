@@ -69,6 +69,13 @@ def load_scenario(source: str, params: Values[str, str] | None = None) -> Scenar
     return _resolve(node, params or {}, access)
 
 
+def load_single(source: str, params: Values[str, str] | None = None, how: str = "") -> Scenario:
+    """Load a scenario where one run is made of it: `check_chosen`."""
+    scenario = load_scenario(source, params)
+    check_chosen(scenario, how or "`params` of a file that `extends` it")
+    return scenario
+
+
 def check_chosen(scenario: Scenario, how: str) -> None:
     """Refuse a scenario of which several combinations of its matrix are left, where only one can
     be taken. `how` says how to choose. ScenarioError lists the values.

@@ -149,7 +149,7 @@ class Agreement:
         else:
             return
         span = choices.choice((1, NS_PER_S, days(1)))
-        known = {
+        filters = {
             **dict.fromkeys(("account", "name"), owner),
             **dict.fromkeys(("symbol", "slug", "market_slug"), trade.symbol),
             "currency": "USD",
@@ -162,7 +162,7 @@ class Agreement:
         for operation in of_account(plane):
             names = {field.name for field in fields_of(operation.request)}
             shape = shape_of_list(operation)
-            body = {name: value for name, value in known.items() if name in names}
+            body = {name: value for name, value in filters.items() if name in names}
             if shape is None:
                 self._enter(self._clients.call(choices, plane, operation, body, caller))
                 continue

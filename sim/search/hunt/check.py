@@ -58,7 +58,7 @@ def check_file(path: Path) -> CheckedFile:
 
 def check_in_new_process(path: Path) -> list[Trouble]:
     """Return what `sim hunt --check` says about a file in a process of its own."""
-    command = [sys.executable, "-m", "sim", "hunt", "--check", str(path), "--json"]
+    command = [sys.executable, "-P", "-m", "sim", "hunt", "--check", str(path), "--json"]
     done = subprocess.run(command, capture_output=True, check=False)
     try:
         return json.decode(done.stdout, type=CheckedFile).troubles

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from sim.core.service.fault_spec import CALLS, ENGINE, KINDS
+from sim.core.service.json_patch import READY
 from sim.kernel.entropy import Choices
 from sim.kernel.instants import NS_PER_S, days, format_instant, minutes
 from sim.search.moves.view import (
@@ -119,6 +120,8 @@ def fault(
     value: Any = {
         "status": choices.choice((429, 500, 503, 504)),
         "delay": choices.choice(("1ms", "2s", "6s")),
+        "timestamp": choices.choice(("-10m", "-6m", "1h")),
+        "patch": choices.choice(tuple(READY)),
     }.get(kind.name, True)
     match: Document = {"plane": plane, **choices.choice(matches)}
     if operations:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from sim.kernel.entropy import Choices
-from sim.search.moves import deals, orders, repeats, service, streams, trading
+from sim.search.moves import deals, orders, places, repeats, service, streams, trading
 from sim.search.moves.view import Steps, View
 
 Draw: TypeAlias = Callable[[Choices, View], Steps]
@@ -54,6 +54,13 @@ MOVES = {
     "auction": Move(repeats.auction, 0, _USERS),
     "batch": Move(repeats.batch, 0, _USERS),
     "setting": Move(repeats.setting, 0, _USERS),
+    # ---- what was there before
+    "queue": Move(places.queue, 1, _USERS),
+    "cash": Move(places.cash, 1, _USERS),
+    "session": Move(places.session, 0, _USERS),
+    "takeover": Move(places.takeover, 0, _USERS),
+    "secret": Move(places.secret, 0, ("firms",)),
+    "age": Move(places.age, 0, _USERS),
     # ---- deals
     "cross": Move(deals.cross, 6, ("pairs",)),
     "vendor": Move(deals.vendor, 6, ("pairs",)),

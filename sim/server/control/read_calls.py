@@ -165,7 +165,7 @@ async def read_faults(host: Host, call: ControlCall) -> object:
 async def read_catalogue(host: Host, call: ControlCall) -> object:
     from sim.read.catalogues import rows
 
-    kinds = ("operations", "quirks", "faults", "presets", "assumptions", "observations")
+    kinds = ("operations", "quirks", "faults", "patches", "presets", "assumptions", "observations")
     return {kind: rows(kind, host.simulation) for kind in kinds}
 
 

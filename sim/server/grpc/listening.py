@@ -78,6 +78,22 @@ class LastingServer:
             await former.stop(None)
         except UnicodeDecodeError:  # the cause is raised once its port is closed
             self._spawn(self._let_end(former))
+        await self.listen()
+
+    async def go_away(self, grace_s: float, *, accept: bool) -> None:
+        """Send GOAWAY on every connection, and accept no more; with `accept`, accept new ones."""
+        former, self._former[self._server] = self._server, None
+        self._spawn(self._let_go(former, grace_s))
+        if accept:
+            await asyncio.sleep(_PAUSE_S)  # the port is not free at once
+            await self.listen()
+
+    async def _let_go(self, former: grpc.aio.Server, grace_s: float) -> None:
+        await former.stop(grace_s)
+        self._former.pop(former, None)
+
+    async def listen(self) -> None:
+        """Listen again, on the port of before, as soon as it is free."""
         for tries in itertools.count():
             try:
                 self._server, _ = self._make_watched(self.port)

@@ -39,6 +39,9 @@ _OPTIONS = [
 
 _STATUS = {int(status.value[0]): status for status in grpc.StatusCode}
 
+# Real time for calls in progress to end: streams that the exchange has ended say so first.
+_AT_ONCE_S, _DRAIN_S = 0.1, 3_600.0
+
 _HEALTH = "/grpc.health.v1.Health/"
 _SERVING, _NOT_SERVING, _SERVICE_UNKNOWN = 1, 2, 3
 
@@ -47,10 +50,6 @@ _READ = frozenset({"authorization", "x-participant-id", "traceparent"})
 
 Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
 Trailers: TypeAlias = tuple[tuple[str, str], ...]
-
-# Initial metadata, sent as soon as a stream is open: it may be silent for long, and some clients
-# wait for its headers.
-_OPEN: Trailers = ()
 
 
 class GrpcListener:
@@ -81,6 +80,16 @@ class GrpcListener:
     async def start(self) -> None:
         """Accept connections."""
         await self._server.start()
+
+    async def go_away(self, *, accept: bool, at_once: bool = False) -> None:
+        """Send GOAWAY on every connection. Calls in progress go on, or end `at_once`; new ones need
+        a new connection, which is accepted or not.
+        """
+        await self._server.go_away(_AT_ONCE_S if at_once else _DRAIN_S, accept=accept)
+
+    async def accept(self) -> None:
+        """Accept connections again."""
+        await self._server.listen()
 
     async def stop(self) -> None:
         """Stop accepting; calls in progress get 0.2 s to end."""
@@ -200,7 +209,10 @@ class _Handlers(_GenericHandler):
             if not isinstance(sent, bytes):
                 reader = self._host.tasks.spawn(self._read(sent, stream))
             try:
-                await context.send_initial_metadata(_OPEN)
+                # Sent as soon as the stream is open: it may be silent for long, and some clients
+                # wait for its headers.
+                admission, elided = await self._host.replies.complete(stream.admission)
+                await context.send_initial_metadata(self._trailers(admission, elided))
                 while not isinstance(frame := await stream.take(), Close):
                     yield frame
             finally:

@@ -23,6 +23,7 @@ from aiohttp import HttpVersion11, web
 from aiohttp.http import HttpRequestParser, RawRequestMessage, WebSocketReader
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
+from sim.kernel.instants import Instant
 from sim.server.http.body import Uploads
 from sim.server.http.frames import StrictFrames
 from sim.server.http.response import HttpResponse
@@ -62,12 +63,14 @@ class ImmediateHandler(Protocol):
 class HttpConnection(web.RequestHandler):
     """A server connection. `immediate`, if given, gets each complete request first; bodies
     over `max_body` bytes go to aiohttp's path. `partial_messages` counts the incomplete
-    messages of sockets, `unread` the bytes that clients do not read.
+    messages of sockets, `unread` the bytes that clients do not read. `used` is the instant at which
+    it was last used.
     """
 
     __slots__ = (
         *("_continuation", "_immediate", "_max_body", "_server"),
         *("_head_size", "_head_timer", "_half_closed", "_partial_messages", "unread"),
+        *("_now", "used"),
     )
 
     def __init__(
@@ -78,6 +81,7 @@ class HttpConnection(web.RequestHandler):
         max_body: int,
         partial_messages: Uploads,
         unread: UnreadAnswers,
+        now: Callable[[], Instant],
     ) -> None:
         super().__init__(
             server,
@@ -91,6 +95,8 @@ class HttpConnection(web.RequestHandler):
         self._max_body = max_body
         self._partial_messages = partial_messages
         self.unread = unread
+        self._now = now
+        self.used = now()
         self._continuation: Handler | None = None
         self._half_closed = False
         self._head_size = 0
@@ -105,6 +111,7 @@ class HttpConnection(web.RequestHandler):
     def data_received(self, data: bytes) -> None:
         """Handle received bytes, and limit the time of an incomplete head."""
         requests = self._request_count
+        self.used = self._now()
         self._receive(data)
         if self._request_count == requests and self._is_between_requests():
             self._head_grew(len(data))
@@ -159,6 +166,11 @@ class HttpConnection(web.RequestHandler):
         upload = self._partial_messages.begin(self.force_close)
         strict = StrictFrames(parser, upload)
         super().set_parser(strict, data_received_cb)  # type: ignore[arg-type]  # same methods
+
+    @property
+    def idle(self) -> bool:
+        """Whether it waits for a request; a WebSocket never does."""
+        return self._payload_parser is None and self._is_between_requests()
 
     def _is_between_requests(self) -> bool:
         return not self._upgraded and not self._close and self._is_idle()

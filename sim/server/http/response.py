@@ -137,9 +137,7 @@ class AlreadySent(_StatelessResponse):
 
 
 class HttpError(Exception):
-    """An answer instead of a handler's own: `{"code", "message", "details": []}`, or in the retail
-    API's format; `extra` adds keys for people.
-    """
+    """An answer instead of a handler's own; `extra` adds keys for people."""
 
     def __init__(
         self,
@@ -154,12 +152,11 @@ class HttpError(Exception):
         super().__init__(message)
         self._status, self._headers, self._close = status, headers, close
         self._fields: dict[str, object] = {"code": code, "message": message, "details": []}
-        self._retail: dict[str, object] = {"status": status, "message": message}
         self._extra = dict(extra or {})
 
-    def response(self, now: Instant, *, retail: bool = False) -> HttpResponse:
+    def response(self, now: Instant) -> HttpResponse:
         """The answer at an instant."""
-        body = json.encode((self._retail if retail else self._fields) | self._extra)
+        body = json.encode(self._fields | self._extra)
         return HttpResponse(
             self._status,
             body,

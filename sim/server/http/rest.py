@@ -53,11 +53,7 @@ def rest_server(host: Host, plane: Plane) -> HttpServer:
     """
     listener = RestListener(host, plane)
     return HttpServer(
-        listener,
-        lambda: host.now,
-        immediate=listener.immediate,
-        max_body=host.settings.max_body,
-        retail=plane == "retail",
+        listener, lambda: host.now, immediate=listener.immediate, max_body=host.settings.max_body
     )
 
 
@@ -247,7 +243,7 @@ class RestListener:
 async def _apply_connection_fault(
     request: web.BaseRequest, response: HttpResponse, fault: str
 ) -> web.StreamResponse:
-    """Carry out a connection fault: "reset", "refuse", "half_close", "hang" or "slow_body"."""
+    """Carry out a connection fault, such as "close" or "half_close"."""
     transport = request.transport
     if transport is None:
         return AlreadySent()
@@ -256,7 +252,8 @@ async def _apply_connection_fault(
     match fault:
         case "half_close":
             head = encoded.index(b"\r\n\r\n") + 4
-            transport.write(encoded[: head + len(response.content) // 2])
+            body = len(encoded) - head  # none after HEAD, for which half of the head must do
+            transport.write(encoded[: head + body // 2 if body else head // 2])
             if transport.can_write_eof():
                 transport.write_eof()
         case "slow_body":
@@ -265,6 +262,8 @@ async def _apply_connection_fault(
                 transport.write(encoded[start : start + piece])
                 await asyncio.sleep(_SLOW_PAUSE_S)
             return AlreadySent(keep_alive=request.keep_alive)
+        case "close":
+            pass
         case "hang":
             await asyncio.get_running_loop().create_future()
         case _:

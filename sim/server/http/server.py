@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -45,8 +46,7 @@ class _Connection(HttpConnection):
 
     def _error(self, status: int, code: int, text: str) -> HttpResponse:
         server = self._manager if isinstance(self._manager, HttpServer) else None
-        now, retail = (server.now(), server.retail) if server else (0, False)
-        return HttpError(status, code, text, close=True).response(now, retail=retail)
+        return HttpError(status, code, text, close=True).response(server.now() if server else 0)
 
     def log_exception(self, *args: Any, **details: Any) -> None:
         """Log a failure between requests, except a body that cannot be decompressed: its
@@ -58,8 +58,7 @@ class _Connection(HttpConnection):
 
 class HttpServer(web.Server):
     """Low-level server of one listener, without router or middleware between parser and handler.
-    `retail` selects the error format of the retail API. `cancels`: a request whose client is gone
-    is handled no further.
+    `cancels`: a request whose client is gone is handled no further.
     """
 
     def __init__(
@@ -69,13 +68,11 @@ class HttpServer(web.Server):
         *,
         immediate: ImmediateHandler | None = None,
         max_body: int = 0,
-        retail: bool = False,
         cancels: bool = True,
     ) -> None:
         super().__init__(self._handle, handler_cancellation=cancels)
         self._handler = handler
         self.now = now
-        self.retail = retail
         self._immediate = immediate
         self._max_body = max_body
         self._partial_messages = Uploads()
@@ -87,12 +84,18 @@ class HttpServer(web.Server):
             _require_supported(request)
             return await self._handler(request)
         except HttpError as error:
-            return error.response(self.now(), retail=self.retail)
+            return error.response(self.now())
 
     def __call__(self) -> web.RequestHandler:
         """A protocol for a new connection."""
         return _Connection(
-            self, self._loop, self._immediate, self._max_body, self._partial_messages, self._unread
+            self,
+            self._loop,
+            self._immediate,
+            self._max_body,
+            self._partial_messages,
+            self._unread,
+            self.now,
         )
 
 
@@ -118,9 +121,12 @@ def origin_form(target: str) -> str:
 
 def reset_connection(request: web.BaseRequest) -> None:
     """Reset the connection of a request: the client sees ECONNRESET."""
-    transport = request.transport
-    if transport is None:
-        return
+    if request.transport is not None:
+        reset_transport(request.transport)
+
+
+def reset_transport(transport: asyncio.Transport) -> None:
+    """Reset a connection."""
     raw = transport.get_extra_info("socket")
     if raw is not None:
         reset_on_close(raw)

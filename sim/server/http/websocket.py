@@ -15,7 +15,7 @@ from typing import TypeAlias
 from aiohttp import HttpVersion11, WSMsgType, web
 
 from sim.api.pipeline.inputs import Close, Reply
-from sim.api.streams.stream_faults import ABNORMAL_CLOSURE
+from sim.api.streams.stream_faults import ABNORMAL_CLOSURE, RESET
 from sim.core.model.refusals import Code
 from sim.server.host import Host
 from sim.server.http.response import HttpError, stamp
@@ -47,6 +47,10 @@ async def serve_web_socket(
     stamp(socket, host.now)
     writer: asyncio.Task[None] | None = None
     try:
+        admission, elided = await host.replies.complete(stream.admission)
+        if not host.settings.opaque:
+            socket.headers.update(admission.headers)
+            socket.headers.update({"x-sim-elapsed": elided} if elided else {})
         await socket.prepare(request)
         stream.sink = _sink(request)
         writer = host.tasks.spawn(_write(socket, stream, request))
@@ -114,7 +118,10 @@ async def _write(
         while not isinstance(frame := await stream.take(), Close):
             await socket.send_frame(frame, WSMsgType.TEXT)
         if frame.web_socket_code == ABNORMAL_CLOSURE:
-            reset_connection(request)
+            if frame.message == RESET:
+                reset_connection(request)
+            elif request.transport is not None:
+                request.transport.close()
             return
         await socket.close(code=frame.web_socket_code, message=_close_reason(frame.message))
     except ConnectionError:

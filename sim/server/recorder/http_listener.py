@@ -44,8 +44,7 @@ class HttpListener:
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
-        retail = upstream.plane == "retail"
-        self.server = HttpServer(self._handle, wall_clock, retail=retail, cancels=False)
+        self.server = HttpServer(self._handle, wall_clock, cancels=False)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         upstream = self._upstream

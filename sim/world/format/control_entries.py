@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from sim.world.format.scalar_types import COUNT
+from sim.kernel.instants import Span
+from sim.world.format.scalar_types import COUNT, SPAN
 
 
 class TradeEntry(Struct, frozen=True):
@@ -23,6 +24,29 @@ class FaultReference(Struct, frozen=True):
     """A fault in force, by its id. f1 is the fault that was added first."""
 
     id: str
+
+
+class ListenerEntry(Struct, frozen=True):
+    """Whether a plane accepts connections. While it accepts none, new ones are refused
+    (ECONNREFUSED); those that are open stay open.
+    """
+
+    plane: str
+    """gateway, retail, exchange, auth or grpc"""
+    accept: bool
+    """false: refuse new connections"""
+    for_: Annotated[Span, SPAN] = field(default=0, name="for")
+    """for how long, in virtual time; until it is changed by default"""
+
+
+class DropEntry(Struct, frozen=True):
+    """End all connections of a plane at once, and the streams on them."""
+
+    plane: str
+    """gateway, retail, exchange, auth or grpc"""
+    how: str
+    """close; reset (not on gRPC: grpcio does not reset connections); goaway (gRPC only: streams go
+    on, new calls need a new connection)"""
 
 
 class WindowReference(Struct, frozen=True):

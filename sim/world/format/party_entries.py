@@ -124,6 +124,8 @@ class ApiKeyEntry(Struct, frozen=True, kw_only=True):
     """rate limits raised for this key: calls per period, by name of the limit"""
     environment: Annotated[str, ENVIRONMENT] = ""
     """environment that the key belongs to; by default that of the scenario"""
+    beta: bool = True
+    """whether the key may use combos and requests for quotes before 2026-10-01"""
 
 
 def _status(text: str) -> int:

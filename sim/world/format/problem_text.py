@@ -17,7 +17,7 @@ def with_carets(problems: Iterable[Problem]) -> Iterator[str]:
     """
     for problem in sorted(problems, key=lambda each: (each.file, each.line, each.column)):
         yield str(problem)
-        lines = _lines(problem.file) if problem.line and "\n" not in problem.message else ()
+        lines = _lines(problem.file) if problem.line else ()
         if 0 < problem.line <= len(lines):
             yield from _caret(lines[problem.line - 1], problem.column)
 

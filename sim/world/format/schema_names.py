@@ -10,8 +10,8 @@ from typing import Any
 from sim.contract.contract import Operation, load_contract
 from sim.core.catalogue import assumptions, quirks
 from sim.core.catalogue.assumption import Assumption
-from sim.core.service.fault_spec import ENGINE, PLANES
-from sim.core.service.rate_limits import LIMITS
+from sim.core.service.fault_spec import ENGINE, FRAMES, PLANES
+from sim.core.service.rate_limits import LIMITS, TIER
 from sim.core.webhooks.payloads import WEBHOOK_TYPES
 from sim.kernel.instants import format_span
 
@@ -28,12 +28,11 @@ def add_names(root: Schema, definitions: Schema) -> None:
         _keys(section, {name: assumption.reason for name, assumption in choices.items()})
         for name, assumption in choices.items():
             section["properties"][name] |= _values_of(assumption)
-    for section in (
-        file["limits"],
-        definitions["FirmEntry"]["properties"]["limits"],
-        definitions["ApiKeyEntry"]["properties"]["limits"],
-    ):
-        _keys(section, {name: _limit(name) for name in LIMITS})
+    limits = {name: _limit(name) for name in LIMITS}
+    _keys(file["limits"], limits)
+    for entry in ("FirmEntry", "ApiKeyEntry"):
+        tier = {TIER: "1 to 4: the published limits of that tier for order entry and quotes"}
+        _keys(definitions[entry]["properties"]["limits"], limits | tier)
     _add_operations(definitions)
 
 
@@ -49,6 +48,7 @@ def _add_operations(definitions: Schema) -> None:
     match = definitions["FaultMatch"]["properties"]
     match["operation"] = _one_of(match["operation"], {**described, **webhooks, **engine}, "*")
     match["plane"] |= {"enum": ["", *PLANES]}
+    match["frame"] |= {"enum": ["", *FRAMES]}
     called = definitions["CallWhen"]["properties"]
     called["operation"] = _one_of(called["operation"], described, "*")
     for entry, streams in (("CallStep", False), ("SubscribeStep", True)):

@@ -20,6 +20,7 @@ from sim.core.model.funding_records import FundingScript, FundingState, Purpose
 from sim.core.service.fault_spec import FaultSpec
 from sim.core.service.presets import PRESETS
 from sim.kernel.instants import DAY, Instant, Span
+from sim.world.format.control_entries import DropEntry, ListenerEntry
 from sim.world.format.expectations_format import ORDER_STATES, Expect
 from sim.world.format.party_entries import ReceiverStep
 from sim.world.format.scalar_types import (
@@ -388,6 +389,8 @@ class Step(Struct, frozen=True, kw_only=True):
     fault: FaultEntry | None = None
     clear_fault: str = ""
     """id of a fault to remove; f1 is the fault that was added first"""
+    listener: ListenerEntry | None = None
+    drop_connections: DropEntry | None = None
     maintenance: MaintenanceEntry | None = None
     preset: Annotated[str, PRESET] = ""
     """apply a preset of quirks and faults"""

@@ -341,6 +341,8 @@ def _type_of(hint: Any) -> ValueType:
         return _type_of(arguments[0])
     if origin in (Union, UnionType):
         kinds = [argument for argument in arguments if argument is not type(None)]
+        if str in kinds and get_origin(kinds[-1]) is tuple:
+            return ScalarOr(STRING, _type_of(kinds[-1]))
         return STRING if str in kinds else _type_of(kinds[0])
     if origin is tuple:
         return ListOf(_type_of(arguments[0]))

@@ -22,7 +22,6 @@ SIZE_LIMIT = 4 << 20  # bytes of text
 DEPTH_LIMIT = 64  # nested collections
 NODE_LIMIT = 500_000  # nodes after aliases are expanded
 ALIAS_LIMIT = 100
-_SHOWN = 70  # columns of a line in a message
 _PLACE_MAX = 400  # characters of a path in a JSON value; longer paths are cut
 
 
@@ -149,18 +148,15 @@ def _unclosed(failed: Any, text: str) -> str:
 
 
 def _advice(text: str, line: int, column: int) -> str:
-    """A hint about text that is not YAML, and the line with a caret below the position."""
+    """A hint about text that is not YAML."""
     lines = text.splitlines()
     if not line <= len(lines):
         return ""
-    excerpt = lines[line - 1][: column + _SHOWN].replace("\t", "\N{RIGHTWARDS ARROW TO BAR}")
-    before = lines[line - 1][: column - 1]
-    advice = ""
-    if "\t" in lines[line - 1][:column] and not before.strip():
-        advice = " (YAML does not allow tabs for indentation: use spaces)"
-    elif not before.strip():
-        advice = " (is this line indented like the lines that it belongs to?)"
-    return f"{advice}\n    {excerpt}\n    {' ' * (column - 1)}^" if column <= _SHOWN else advice
+    if lines[line - 1][: column - 1].strip():
+        return ""
+    if "\t" in lines[line - 1][:column]:
+        return " (YAML does not allow tabs for indentation: use spaces)"
+    return " (is this line indented like the lines that it belongs to?)"
 
 
 class _Frame:

@@ -35,8 +35,19 @@ from sim.world.reference.market_templates import (
 from sim.world.reference.market_templates import templates as templates_of
 
 # (price scale, tick, quantity scale, minimum): cent, half-cent and quarter-cent ticks, whole and
-# fractional contracts.
+# fractional contracts. The quantity scale of sports is 100; only totals differ among themselves,
+# because one instrument product may have several scales (§2.6).
+_MIXED_PRODUCT = "tsc"
 TERMS = (
+    (100, 1, 100, 100),
+    (1000, 5, 100, 1),
+    (10_000, 25, 100, 1),
+    (100, 1, 100, 1),
+    (1000, 5, 100, 100),
+    (100, 1, 100, 10),
+    (400, 1, 100, 1),
+)
+MIXED_TERMS = (
     (100, 1, 1, 1),
     (1000, 5, 100, 1),
     (10_000, 25, 100, 1),
@@ -45,7 +56,7 @@ TERMS = (
     (100, 1, 1000, 10),
     (400, 1, 1000, 1),
 )
-CENT_TERMS = ((100, 1, 1, 1), (100, 1, 100, 1))
+CENT_TERMS = ((100, 1, 100, 100), (100, 1, 100, 1))
 WHOLE_TERMS = ((100, 1, 1, 1),)
 PARTIAL_CONTRACTS = Dated(
     False,
@@ -118,6 +129,8 @@ def terms_of(symbol: str, now: Instant, *, cents: bool = False) -> tuple[int, in
     world that begins at an instant.
     """
     choices: tuple[tuple[int, int, int, int], ...] = CENT_TERMS if cents else TERMS
+    if symbol.startswith(_MIXED_PRODUCT):
+        choices = MIXED_TERMS
     if not PARTIAL_CONTRACTS.at(now):
         choices = WHOLE_TERMS
     return choices[crc32(symbol.encode()) % len(choices)]

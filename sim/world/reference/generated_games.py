@@ -71,7 +71,7 @@ class GeneratedGames:
         shift: Span = 0,
         taken: Container[str] = (),
     ) -> None:
-        self._plan = plan(leagues, games, taken, shift)
+        self._plan = plan(leagues, games, taken, shift, now)
         self.slugs = tuple(self._plan)
         self._leagues = leagues
         self._now = now

@@ -51,7 +51,7 @@ class Leagues:
         self.tag_by_slug = {tag.slug: tag for tag in self.tags}
         self._series_by_id = {series.id: series for series in self.series}
         self.series_by_slug = {series.slug: series for series in self.series}
-        self.team_by_name = {(team.league, team.abbreviation): team for team in self.teams}
+        self.team_by_name = {(team.league, team.display_abbreviation): team for team in self.teams}
         self.subject_by_name = {subject.display_name: subject for subject in self.subjects}
 
     def sport_of(self, league: League) -> Sport:
@@ -69,7 +69,7 @@ class Leagues:
 
     def players_of(self, teams: Iterable[Team]) -> list[Subject]:
         """Return the players of some teams with markets."""
-        names = {f"{team.league}:{team.abbreviation}" for team in teams}
+        names = {f"{team.league}:{team.display_abbreviation}" for team in teams}
         return [subject for subject in self.subjects if subject.description in names]
 
     def tags_of(self, *slugs: str) -> list[Tag]:
@@ -121,6 +121,7 @@ class Leagues:
         spelled = team.name.lower().replace(" & ", "-and-").replace(".", "")
         team.safe_name = spelled.replace(" ", "-")
         team.display_abbreviation = team.abbreviation
+        team.abbreviation = team.abbreviation.lower()
         team.logo = f"{stem}.png"
         team.home_icon, team.away_icon = f"{stem}-home.png", f"{stem}-away.png"
         team.long_icon, team.short_icon = f"{stem}-long.png", f"{stem}-short.png"

@@ -148,7 +148,7 @@ def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -
         market_type=kind,
         created_at=instrument.created,
         updated_at=instrument.created,
-        game_start_time=facts.game_start,
+        game_start_time=instrument.expiration if facts.game_start is None else facts.game_start,
         sports_market_type=facts.sports_market_type,
         sports_market_type_v2=_V2.get(kind, "") if sports else "",
         outcomes=json.encode([long.name, short.name]).decode(),
@@ -187,6 +187,10 @@ def _set_appearance(market: Market, team: Team | None, subject: Subject | None) 
 
 
 def _side(number: int, long: int, instrument: Instrument, side: PairSide, price: str) -> MarketSide:
+    """Return a side. Leagues that name the away team first have it on the long side (§2.6)."""
+    team = side.team
+    if team is not None and team.ordering == "away":
+        team = msgspec.structs.replace(team, ordering="away" if long else "home")
     return MarketSide(
         id=str(number * 2 + 1 - long),
         identifier=instrument.symbol,
@@ -196,10 +200,10 @@ def _side(number: int, long: int, instrument: Instrument, side: PairSide, price:
         price=price,
         market_side_type=wire.MarketSideType.MARKET_SIDE_TYPE_INSTRUMENT,
         market_id=number,
-        team_id=side.team.id if side.team else 0,
+        team_id=team.id if team else 0,
         long=bool(long),
         tradable=True,
-        team=side.team,
+        team=team,
         participant_id=side.participant_id,
     )
 

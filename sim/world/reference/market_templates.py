@@ -41,6 +41,13 @@ TWO_SIDED: dict[str, Dated[bool]] = {
         title="one instrument with a team on each side asks who wins a set or map",
     ),
 }
+INNINGS = Dated(
+    False,
+    ("2026-09-29", True),
+    name="markets.innings",
+    section="changelog v0.0.93",
+    title="games of baseball in worlds that begin from then on have totals of each inning",
+)
 # Leagues whose symbols name the home team first (§2.6). The first team is the long side.
 _HOME_FIRST = frozenset(
     ("epl", "efl-cup", "lal", "sea", "bun", "ucl", "mls", "lib", "fwc", "atp", "wta", "lol", "cs2")
@@ -116,6 +123,11 @@ def ordered(league: str, home: T, away: T) -> tuple[T, T]:
 def era_of(created: Instant) -> frozenset[str]:
     """Return the kinds of markets that are two-sided if listed at an instant."""
     return frozenset(kind for kind, rule in TWO_SIDED.items() if rule.at(created))
+
+
+def sets_at(sets: tuple[str, ...], begins: Instant) -> tuple[str, ...]:
+    """Return the sets of markets that games have in a world that begins at an instant."""
+    return sets if INNINGS.at(begins) else tuple(name for name in sets if name != "innings")
 
 
 def symbols(those: Iterable[MarketTemplate], stem: str, short: tuple[str, str]) -> list[str]:

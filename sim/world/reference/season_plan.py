@@ -18,6 +18,7 @@ from sim.kernel.instants import DAY, MINUTE, Instant, Span, eastern
 from sim.world.reference.games import ScheduledGame
 from sim.world.reference.leagues import Leagues
 from sim.world.reference.market_pair import eastern_day
+from sim.world.reference.market_templates import sets_at
 
 # the day before the default world begins, so that some games are over
 FIRST_DAY = date(2026, 9, 7)
@@ -39,7 +40,7 @@ class LeaguePlan(NamedTuple):
 _DAILY = (0, 1, 2, 3, 4, 5, 6)
 LEAGUES = (
     LeaguePlan("nfl", (0, 3, 6), 13, ("lines", "ladder")),
-    LeaguePlan("mlb", _DAILY, 19, ("lines", "ladder")),
+    LeaguePlan("mlb", _DAILY, 19, ("lines", "ladder", "innings")),
     LeaguePlan("nba", _DAILY, 20, ("lines", "halves", "ladder")),
     LeaguePlan("wnba", _DAILY, 21, ("lines", "halves")),
     LeaguePlan("nhl", (1, 3, 5), 19, ("lines", "ladder")),
@@ -55,23 +56,24 @@ LEAGUES = (
 
 
 def plan(
-    leagues: Leagues, games: int, taken: Container[str], shift: Span
+    leagues: Leagues, games: int, taken: Container[str], shift: Span, begins: Instant = 0
 ) -> dict[str, ScheduledGame]:
     """Return a number of games by slug, in order of date, `shift` later than planned.
 
-    `taken` slugs are left out.
+    `taken` slugs are left out. The markets are those of a world that begins at an instant.
     """
     teams: dict[str, list[Team]] = {}
     for team in leagues.teams:
         teams.setdefault(team.league, []).append(team)
-    planned = (game for game in _season(teams, shift) if game.stem not in taken)
+    planned = (game for game in _season(teams, shift, begins) if game.stem not in taken)
     return {game.stem: game for game in islice(planned, games)}
 
 
-def _season(teams: dict[str, list[Team]], shift: Span) -> Iterator[ScheduledGame]:
+def _season(teams: dict[str, list[Team]], shift: Span, begins: Instant) -> Iterator[ScheduledGame]:
+    leagues = [league._replace(sets=sets_at(league.sets, begins)) for league in LEAGUES]
     for number in range(_DAYS_MAX):
         day = FIRST_DAY + timedelta(days=number)
-        for league in LEAGUES:
+        for league in leagues:
             if day.weekday() in league.days:
                 starts = eastern(day, league.hour)
                 for pair in _round(teams.get(league.slug, []), number + SEED):
@@ -90,7 +92,7 @@ def _round(teams: list[Team], number: int) -> Iterator[tuple[Team, Team]]:
 def _planned(
     league: LeaguePlan, day: date, pair: tuple[Team, Team], starts: Instant, shift: Span
 ) -> ScheduledGame:
-    names = pair[0].abbreviation, pair[1].abbreviation
+    names = pair[0].display_abbreviation, pair[1].display_abbreviation
     mark = crc32(f"{SEED}:{league.slug}:{day}:{names}".encode())
     home, away = pair if mark & 1 else pair[::-1]
     start = starts + mark % 4 * 15 * MINUTE

@@ -31,7 +31,7 @@ from sim.world.reference.games import (
 from sim.world.reference.index_markets import asset_terms, index_metadata
 from sim.world.reference.leagues import Leagues
 from sim.world.reference.market_pair import Facts, PairSide, eastern_day, new_event
-from sim.world.reference.market_templates import ordered
+from sim.world.reference.market_templates import ordered, sets_at
 from sim.world.reference.reference import Reference
 
 
@@ -165,11 +165,11 @@ def _levels(row: dict[str, Any], rank: int) -> dict[str, int]:
     return {name: scaled(bound, PRICE_SCALE) for name, bound in named if bound}
 
 
-def game_of(row: dict[str, Any], leagues: Leagues, shift: Span) -> ScheduledGame:
+def game_of(row: dict[str, Any], leagues: Leagues, now: Instant, shift: Span) -> ScheduledGame:
     """Return a row as a game, `shift` later than in the row."""
     league, start = row["league"], parse_instant(row["start"]) + shift
     home, away = leagues.team(league, row["home"]), leagues.team(league, row["away"])
-    first, second = (team.abbreviation.lower() for team in ordered(league, home, away))
+    first, second = (team.abbreviation for team in ordered(league, home, away))
     created = parse_instant(row["created"]) + 12 * HOUR + shift
     state = InstrumentState[row["state"]] if "state" in row else None
     return ScheduledGame(
@@ -180,7 +180,7 @@ def game_of(row: dict[str, Any], leagues: Leagues, shift: Span) -> ScheduledGame
         start=start,
         created=created,
         opens=start - 2 * DAY if state is InstrumentState.PENDING else created,
-        sets=tuple(row["sets"]),
+        sets=sets_at(tuple(row["sets"]), now),
         fee_class=row.get("fee_class", "standard"),
         state=state,
     )
@@ -190,7 +190,7 @@ def add_game(
     row: dict[str, Any], reference: Reference, now: Instant, shift: Span
 ) -> list[Instrument]:
     """Add a game's event and markets to the reference data and return its instruments."""
-    game = game_of(row, reference, shift)
+    game = game_of(row, reference, now, shift)
     event = game_event(game, reference, reference.next_event_id())
     event.ended = event.closed = row.get("ended", False)
     event.active = not event.ended

@@ -242,6 +242,7 @@ def _api_key(entry: ApiKeyEntry, public_key: str, environment: str) -> ApiKey:
         participant=entry.participant or entry.account.replace("/accounts/", "/users/"),
         environment=entry.environment or environment,
         limits=dict(entry.limits),
+        beta=entry.beta,
     )
 
 

@@ -28,7 +28,7 @@ SCENARIO = """
 name: truth
 extends: quickstart
 preset: ideal
-assumptions: {funding.step: 10s}
+assumptions: {funding.step: 10s, reports.bulk_export: served}
 world:
   games: 0
   api_keys:

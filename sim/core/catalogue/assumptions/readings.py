@@ -10,6 +10,45 @@ MARKETS_DEPRECATED = choice("markets.deprecated_fields", "removed", "shown", sou
     "marketType, outcomes, outcomePrices, sportsMarketTypeV2, archived, manualActivation and "
     "gameStartTime of a market are removed on 2026-06-29. `shown` keeps them after that date."
 )
+REWARD_ACTIVITIES = choice("activities.rewards", "own_types", "transfer", source="§2.8").because(
+    "Liquidity rewards and fee rebates are activities of types of their own, LIQUIDITY_PROGRAM and "
+    "TAKER_FEE_REBATE. `transfer` shows them as TRANSFER, as 14,297 recorded activities do."
+)
+RETAIL_SHORTFALL = choice(
+    "retail.shortfall", "refuse", "trim", source="one client; no document says"
+).because(
+    "An order that costs more than the account has is refused. `trim` reduces it to the quantity "
+    "that the money pays for, and refuses it only if that is less than the least quantity."
+)
+EDGE_ERRORS = choice("exchange.edge_errors", "mapped", "edge", source="§7.1, §7.2").because(
+    "The exchange host answers 401 with code and message, and an unknown path with 404. `edge` "
+    'answers 401 with {"message": "Unauthorized"} alone and an unknown path with 403.'
+)
+SEARCH_PAGE_SIZE = choice("report.page_size", "optional", "required", source="§4.3").because(
+    "A search of orders, executions or trades without a page size has pages of 100, as the sample "
+    "of §4.3 shows. `required` answers 400 with code 11."
+)
+EMPTY_PAGE_TOKEN = choice("report.empty_page_token", "absent", "empty", source="§4.3").because(
+    "The last page of a search has no nextPageToken. `empty` writes it as empty text."
+)
+ORDER_REPLACED = choice(
+    "orders.replaced", "in_place", "new_order", source="one client; §7.1 shows no ids"
+).because(
+    "A retail order that is changed keeps its id. `new_order` leaves it in the lists as REPLACED "
+    "and gives the changed order an id of its own."
+)
+INCENTIVE_ROWS = choice("incentives.rows", "market", "program", source="§2.3").because(
+    "A market has one row of programs with all of their periods, and one row of earnings for each "
+    "date. `program` gives each program of a market rows of its own."
+)
+UNSET_FIELDS = choice("gateway.unset_fields", "written", "absent", source="§2.10").because(
+    "A field of a market, side, team or tag that is not set is written as empty text, 0 or null, "
+    "because the specification lists it. `absent` leaves it out, as recordings do."
+)
+TOKEN_LIFE = span("token.life", "3m", least="1s", source="§5.1, §8").because(
+    "An access token of the issuer lives for 180 s, as its expires_in says. Recordings of "
+    "production and pre-production show a day."
+)
 MARKETS_QUOTES = choice("markets.quote_value", "number", "string", source="§2.10").because(
     "The value of a Quote in reference data is a number. `string` writes best bid and ask with "
     'four decimals ("0.5300") and the quotes of sides without padding ("0.47").'
@@ -50,4 +89,9 @@ LAST_PRICE_SAMPLE = choice(
 ).because(
     "lastPriceSample is removed on 2026-07-03. `shown` keeps it after that date, null on a market "
     "that expired."
+)
+BULK_EXPORT = choice("reports.bulk_export", "none", "served", source="§4.3").because(
+    "No bulk export of reports exists: POST /v1/report/orders/csv, executions/csv and trades/csv "
+    "are unknown paths, and their calls unknown methods. `served` answers them with CSV. The CSV "
+    "of the two ledgers is documented, and served always."
 )

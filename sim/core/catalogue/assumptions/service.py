@@ -36,6 +36,10 @@ IDLE_TIMEOUT = span("edge.idle_timeout", "10m", least="1s", source="§8, rule S1
     "The load balancer ends a stream on which nothing was sent for this long. With the default "
     "heartbeat that never happens."
 )
+KEEP_ALIVE = span("edge.keep_alive", "0s").because(
+    "The edge closes a connection over HTTP on which nothing was asked for this long in virtual "
+    "time. 0s: it never does, so that a jump of the clock does not close every connection."
+)
 BIDI_IDLE_TIMEOUT = span("edge.bidi_idle_timeout", "1h", least="1s", source="§8, rule S13").because(
     "A bidirectional stream ends after this long without a frame from the client. Keepalive "
     "prevents it."

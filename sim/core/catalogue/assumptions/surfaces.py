@@ -3,10 +3,11 @@
 from sim.core.catalogue.assumption import choice, flag, number, span
 
 MID_PRICE_ROUNDING = choice(
-    "book.mid_price_rounding", "down", "up", "even", source="§2.5, which does not name this case"
+    "book.mid_price_rounding", "exact", "down", "up", "even", source="§2.5: average"
 ).because(
-    "midPrice is a scaled integer, so the mean of two prices an odd number of units apart is "
-    "rounded. spread and midPrice are 0 while a side is empty."
+    "midPrice is a text, so the mean of two prices an odd number of units apart is exact: 57.5. "
+    "gRPC has a whole number, which is rounded down. Other values round it everywhere. spread and "
+    "midPrice are 0 while a side is empty."
 )
 DEPTH_ABOVE_MAXIMUM = choice(
     "book.depth_above_maximum", "clamp", "refuse", source="§4.3, which does not name this case"
@@ -36,7 +37,7 @@ RETAIL_REJECTS = choice(
     "expects."
 )
 OFF_TICK_PRICE = choice(
-    "retail.off_tick_price", "favour", "refuse", "floor", source="§4.2, which does not say how"
+    "retail.off_tick", "in_favour", "refuse", "floor", source="§4.2, which does not say how"
 ).because(
     "Extra precision of a retail limit price is normalised in the client's favour: a buy down to "
     "the tick, a sell up to it, so that no order trades at a worse price than its limit. `refuse` "

@@ -9,7 +9,7 @@ its own name.
 from __future__ import annotations
 
 from sim.core.catalogue.assumption_values import Assumptions
-from sim.core.catalogue.observations import confirmed, exchange, retail, rfqs_and_crypto
+from sim.core.catalogue.observations import autumn, confirmed, exchange, retail, rfqs_and_crypto
 from sim.core.catalogue.observations.observation import Observation, written
 from sim.core.catalogue.quirks import Quirk, Quirks
 
@@ -18,7 +18,7 @@ READINGS = {
     DOCUMENTED: "where the specification contradicts what was observed, the specification holds",
     OBSERVED: "what recordings and newer public pages show holds, also against the specification",
 }
-_TOPICS = (retail, exchange, rfqs_and_crypto, confirmed)
+_TOPICS = (retail, exchange, rfqs_and_crypto, autumn, confirmed)
 
 
 def catalogue() -> dict[str, Observation]:

@@ -1,6 +1,11 @@
 """Observations of the exchange API and the token issuer."""
 
-from sim.core.catalogue.assumptions import ASSERTION_LIFE_MAX, EXTRA_LIMITS, SYNCHRONOUS_UNTIL
+from sim.core.catalogue.assumptions import (
+    ASSERTION_LIFE_MAX,
+    BULK_EXPORT,
+    EXTRA_LIMITS,
+    SYNCHRONOUS_UNTIL,
+)
 from sim.core.catalogue.observations.observation import DOCS, SDK, Observation
 
 _REFERENCE = "public API reference"
@@ -55,6 +60,12 @@ SYNCHRONOUS = (
         "which others published, contradict it for orders that rest: by default the first outcome "
         "ends the wait."
     )
+)
+REPORTS_AS_CSV = (
+    Observation("reports.as_csv", "2026-09", (DOCS,), _REFERENCE)
+    .set_by(BULK_EXPORT, "served")
+    .of("ReportAPI.DownloadOrders", "ReportAPI.DownloadExecutions", "ReportAPI.DownloadTrades")
+    .shows("Orders, executions and trades of a window are downloaded as CSV, in pieces of JSON.")
 )
 INSERT_TIME = (
     Observation("orders.insert_time", "2026-09", (DOCS,), _REFERENCE)

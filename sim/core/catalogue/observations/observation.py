@@ -46,6 +46,7 @@ class Observation(Struct, frozen=True):
     in_observed: bool = True  # whether the reading `observed` sets the switch
     operations: tuple[str, ...] = ()  # operations that showed it; () means too many to list
     done: bool = True  # whether the exchange can behave so at all
+    axes: tuple[str, ...] = ("answer",)  # what it is evidence of (`evidence/axes.py`)
 
     def shows(self, summary: str) -> Observation:
         """Return the same observation with a summary of what was observed."""
@@ -54,6 +55,10 @@ class Observation(Struct, frozen=True):
     def of(self, *operations: str) -> Observation:
         """Return the same observation with the operations and streams that showed it."""
         return replace(self, operations=operations)
+
+    def about(self, *axes: str) -> Observation:
+        """Return the same observation with the axes of evidence to which it belongs."""
+        return replace(self, axes=axes)
 
     def against(self, section: str) -> Observation:
         """Return the same observation, marked as contradicting a section of the specification."""

@@ -79,7 +79,10 @@ PRICE_SAMPLES = (
     .against("4.2")
     .set_by(LAST_PRICE_SAMPLE, "shown")
     .of("RetailMarketDataAPI.GetBook")
-    .shows("lastPriceSample is still there after its removal, and null on markets that expired.")
+    .shows(
+        "lastPriceSample is still there after its removal, also without a trade, and null on "
+        "markets that expired: longPx is currentPx, ts the transactTime. Books have it in stats."
+    )
 )
 CASH_VALUE = (
     Observation("positions.cash_value", "2026-08-09", (LIVE,), _PORTFOLIO)
@@ -93,9 +96,9 @@ COST = (
     Observation("positions.cost", "2026-08-09", (LIVE,), _PORTFOLIO)
     .of("RetailPortfolioAPI.ListPositions")
     .shows(
-        "cost is baseCost plus fees, fees are summed before they are rounded to cents, the money "
-        "of a position has four decimals, and costPerShare is null before a resolution. One sample "
-        "is off by 0.0005."
+        "cost is baseCost plus fees, and fees are what was collected, so cost is what left the "
+        "account; the money of a position has four decimals, and costPerShare is null before a "
+        "resolution."
     )
 )
 RESOLVED_POSITION = (
@@ -115,7 +118,8 @@ TRADES = (
     .shows(
         "A trade carries aggressorExecution and passiveExecution with their orders, the "
         "counterparty's too, and aggressor, passive, cost, market, reportingCounterparty, "
-        "createTradeDate, updateTradeDate, tradeLinkId and comboLegDetails. They show its side."
+        "createTradeDate, updateTradeDate, tradeLinkId and comboLegDetails. They show its side. "
+        "cost includes the fee and is not padded; price and lastPx have four decimals."
     )
 )
 BALANCE_CHANGES = (

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from sim.api.pipeline.inputs import Effect
 from sim.core.catalogue import observations
 from sim.core.model.refusals import InvalidRequest, NotFound
+from sim.core.service.fault_spec import CALLS
 from sim.core.service.presets import PRESETS
 from sim.core.service.presets import apply as apply_preset
 from sim.run.actors.operator.action import operator_action
@@ -17,7 +18,9 @@ from sim.run.actors.operator.answers import Answer, window_answer
 from sim.run.actors.receivers import receivers_of
 from sim.run.engine.engine import Engine
 from sim.world.format.control_entries import (
+    DropEntry,
     FaultReference,
+    ListenerEntry,
     PresetEntry,
     ReadingEntry,
     RedeliveryEntry,
@@ -152,6 +155,32 @@ def redeliver_webhooks(engine: Engine, entry: RedeliveryEntry) -> Answer:
         remedy = f"known: {', '.join(names)}"
         raise NotFound(f"there is no firm {entry.firm}", rule="T1", remedy=remedy)
     return {"redelivered": engine.exchange.webhooks.redeliver(firm, entry.event_id)}
+
+
+@operator_action("listener.change", "POST /listeners/{plane}", step="listener")
+def change_listener(engine: Engine, entry: ListenerEntry) -> Answer:
+    """Let a plane refuse new connections, or accept them again."""
+    _require_plane(entry.plane)
+    engine.exchange.listeners.change(entry.plane, accept=entry.accept, span=entry.for_)
+    return {"plane": entry.plane, "accept": entry.accept}
+
+
+@operator_action("connections.drop", "POST /connections/{plane}/drop", step="drop_connections")
+def drop_connections(engine: Engine, entry: DropEntry) -> list[Effect]:
+    """End all connections of a plane at once."""
+    _require_plane(entry.plane)
+    possible = ("close", "goaway") if entry.plane == "grpc" else ("close", "reset")
+    if entry.how not in possible:
+        reason = "grpcio does not let us reset connections" if entry.plane == "grpc" else ""
+        reason = reason or "GOAWAY is of HTTP/2, which only gRPC speaks here"
+        problem = f"how must be {' or '.join(possible)} on {entry.plane}, not {entry.how!r}"
+        raise InvalidRequest(f"{problem}: {reason}", rule="T1")
+    return engine.hub.disconnect(entry.plane, entry.how)
+
+
+def _require_plane(plane: str) -> None:
+    if plane not in CALLS:
+        raise InvalidRequest(f"plane must be one of {', '.join(CALLS)}, not {plane!r}", rule="T1")
 
 
 @operator_action("stream.close", "DELETE /streams/{id}")

@@ -186,8 +186,9 @@ def _faults(engine: Engine, only: ViewFilter) -> Rows:
         {
             "id": fault.id,
             **to_builtins(fault.spec),
-            "seen": fault.matched,
+            "matched": fault.matched,
             "affected": fault.affected,
+            "impossible": fault.impossible,
             "over": over,
         }
         for over, listed in ((False, faults.all()), (True, faults.over()))
