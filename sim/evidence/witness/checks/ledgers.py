@@ -25,7 +25,7 @@ from sim.evidence.witness.facts import (
     ReportedPosition,
     ReportedTrade,
 )
-from sim.evidence.witness.observation import ClientObservation, ObservedStream
+from sim.evidence.witness.observation import ClientObservation, ObservedStream, Seen
 
 _FLOOR = "2026-05-01"  # entries before it cannot be had (§4.3)
 _END = "~"  # sorts after every instant
@@ -52,17 +52,19 @@ class _Claim(NamedTuple):
     holds: Callable[[list[Any], list[Any]], bool]
     text: str
     observed: ClientObservation
+    is_read: bool = False
 
 
 class _Ledger(Struct):
     """What is known of a ledger.
 
-    `before` has the entry that precedes another ("" for none), and the stream that showed it.
-    `ends` has the latest page, or the frame of a run, on which an entry was the last of all.
+    `before` has the entry that precedes another ("" for none), the stream that showed it and, if
+    none precedes since the stream began, when that was. `ends` has the latest page, or the frame of
+    a run, on which an entry was the last of all.
     """
 
     entries: dict[str, _LedgerEntry] = field(default_factory=dict)
-    before: dict[str, tuple[str, ObservedStream | None]] = field(default_factory=dict)
+    before: dict[str, tuple[str, ObservedStream | None, Seen]] = field(default_factory=dict)
     ends: dict[str, ClientObservation] = field(default_factory=dict)
     claims: list[_Claim] = field(default_factory=list)
 
@@ -103,13 +105,14 @@ class _LedgerCheck(WitnessCheck):
         before, line = self.previous(chain, entry, entry.line)
         if before is not None:
             self.applied += 1
-            ledger.before.setdefault(entry.id, (before.id, stream))
+            ledger.before.setdefault(entry.id, (before.id, stream, None))
             if before.after != entry.before:
                 text = f"{entry.id} starts from {_text(entry.before)}"
                 text = f"the {self.name} went to {_text(before.after)}, but entry {text}"
                 self.contradict(text, [line, entry.line], stream)
-        elif stream is None and not (request.get("pageToken") or request.get("startTime")):
-            ledger.before.setdefault(entry.id, ("", None))
+        elif not any(request.get(name) for name in ("pageToken", "startTime", "resumeTime")):
+            live = observed.subscription.live if observed.subscription else None
+            ledger.before.setdefault(entry.id, ("", stream, live))
         pages = request.get("endTime") or observed.body.get("nextPageToken")
         if not pages and (stream is None or stream.prompt):
             ledger.ends[entry.id] = observed
@@ -150,7 +153,7 @@ class _LedgerCheck(WitnessCheck):
         self, key: Hashable, low: Any, high: Any, value: Any, observed: ClientObservation
     ) -> None:
         text = f"{observed.source} shows {_text(value)}, which the {self.name} does not"
-        claim = _Claim(low, high, lambda values, _: value in values, text, observed)
+        claim = _Claim(low, high, lambda values, _: value in values, text, observed, is_read=True)
         self._ledgers[key].claims.append(claim)
 
     def finish(self) -> None:
@@ -169,7 +172,7 @@ class _LedgerCheck(WitnessCheck):
         elif not values or claim.low != claim.high:
             values.append(entries[first - 1].after)
         holds = claim.holds(values, [entry.amount for entry in entries[first:last]])
-        if not holds and not _is_complete(ledger, entries, first, last, claim.observed):
+        if not holds and not _is_complete(ledger, entries, first, last, claim):
             self.cannot_tell += 1
             return
         self.applied += 1
@@ -183,11 +186,12 @@ def _instant(entry: _LedgerEntry) -> Any:
 
 
 def _is_complete(
-    ledger: _Ledger, entries: list[_LedgerEntry], first: int, last: int, observed: ClientObservation
+    ledger: _Ledger, entries: list[_LedgerEntry], first: int, last: int, claim: _Claim
 ) -> bool:
     """Whether every entry is known from the one before `first` to that after `last`, as far as
-    they existed at an observation.
+    they existed when it was claimed.
     """
+    observed = claim.observed
     if last == len(entries):
         end = ledger.ends.get(entries[-1].id)
         if end is None or end.on_disturbed_stream:
@@ -196,9 +200,11 @@ def _is_complete(
         if until is not None and observed.ended >= until:
             return False
     for number in range(first, min(last + 1, len(entries))):
-        name, stream = ledger.before.get(entries[number].id, (None, None))
+        name, stream, live = ledger.before.get(entries[number].id, (None, None, None))
         if name != (entries[number - 1].id if number else "") or (stream and stream.disturbed):
             return False
+        if live is not None and (observed.began < live or not claim.is_read):
+            return False  # a fill may be older than the stream, what was read is not
     return bool(first) or observed.now >= _FLOOR
 
 

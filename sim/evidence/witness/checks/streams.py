@@ -8,7 +8,7 @@ nothing, because a frame may be late. One of these proves that a row lies after 
 | Proof | After | Before |
 |---|---|---|
 | instant | later than the first row on the stream | earlier than the last row |
-| state | a later one of a trade that the stream reported | |
+| progress | more is filled, or traded, than in a row about the same on the stream | |
 | cause | its order was entered when the stream was known | a row's order was entered later |
 | run | it came with a later input than the stream | the stream was open when it was seen |
 
@@ -29,6 +29,7 @@ from sim.evidence.witness.check import WitnessCheck
 from sim.evidence.witness.checks.trades import TRADE_STATES
 from sim.evidence.witness.facts import (
     HoldingChange,
+    Number,
     ReportedExecution,
     ReportedOrder,
     ReportedPosition,
@@ -67,8 +68,9 @@ class _Row(NamedTuple):
     """Something that a kind of stream reports.
 
     `owner` is an account, or the market of a public trade. `subject` is the order, the trade or the
-    position that the row is about, `order` the order that caused it. `at` may be unknown. Rows of
-    one key that a `source` shows under different names are several.
+    position that the row is about, and `progress` how far it had come. `order` is the order that
+    caused it. `at` may be unknown. Rows of one key that a `source` shows under different names are
+    several.
     """
 
     kind: str
@@ -78,6 +80,7 @@ class _Row(NamedTuple):
     key: Hashable
     text: str
     subject: Hashable
+    progress: Number = 0
     order: str = ""
     source: Hashable = ""
     name: Hashable = ""
@@ -110,7 +113,7 @@ class _Reported(Struct, eq=False):
     keys: Counter[Hashable] = field(default_factory=Counter)
     owners: set[str] = field(default_factory=set)
     orders: set[str] = field(default_factory=set)
-    subjects: set[Hashable] = field(default_factory=set)
+    least: dict[Hashable, Number] = field(default_factory=dict)  # progress, by subject
 
     @property
     def request(self) -> dict[str, Any]:
@@ -121,8 +124,8 @@ class _Reported(Struct, eq=False):
         """Add a row. That of a snapshot is no point in time."""
         # a stream of positions may begin with a snapshot, of one row each
         is_replay = bool(self.request.get("resumeToken") or self.request.get("resumeTime"))
-        is_point &= is_replay or row.subject in self.subjects or row.kind != "position"
-        self.subjects.add(row.subject)
+        is_point &= is_replay or row.subject in self.least or row.kind != "position"
+        self.least[row.subject] = min(self.least.get(row.subject, row.progress), row.progress)
         self.owners.add(row.owner)
         self.keys[row.key] += 1
         self.line = n
@@ -165,14 +168,15 @@ class NothingMissed(WitnessCheck):
         if owner and filled is not None and "_PENDING_" not in fact.state:
             key = fact.id, fact.at, fact.state, filled, fact.contracts(fact.leaves_qty)
             text = f"order {fact.id} as {fact.state.removeprefix('ORDER_STATE_')}"
-            row = _Row("execution", owner, fact.symbol, fact.at, key, text, fact.id, fact.id)
+            about = key, text, fact.id, filled, fact.id
+            row = _Row("execution", owner, fact.symbol, fact.at, *about)
             self._note(row, observed, is_point=False)
 
     def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         order, owner = fact.order, self._owner(fact.order, observed)
         if owner:
             text = f"execution {fact.id} of order {order.id}"
-            about = fact.id, text, order.id, order.id
+            about = fact.id, text, order.id, order.contracts(order.cum_qty) or 0, order.id
             self._note(_Row("execution", owner, order.symbol, fact.at, *about), observed)
             self.order(order, observed)
         if not fact.is_fill or not fact.trade_id or fact.leg_prices:
@@ -339,7 +343,7 @@ class NothingMissed(WitnessCheck):
                 and entry.observed_at > reported.live
             )
             or (entered is not None and entered > reported.live)
-            or (not row.at and (row.subject, _NEW) in reported.keys)
+            or row.progress > reported.least.get(row.subject, row.progress)
         )
 
 
@@ -360,7 +364,7 @@ def _is_kept(at: str, now: str) -> bool:
 def _trade_row(fill: ReportedExecution, state: str, owner: str) -> _Row:
     at = fill.at if state == _NEW else ""  # that of a later state is not stated
     text = f"trade {fill.trade_id} as {state.removeprefix('TRADE_STATE_')}"
-    about = (fill.trade_id, state), text, fill.trade_id, fill.order.id
+    about = (fill.trade_id, state), text, fill.trade_id, TRADE_STATES[state], fill.order.id
     return _Row("trade", owner, fill.order.symbol, at, *about)
 
 
