@@ -374,7 +374,7 @@ PLANTED = (
         [3, 4, 5],
     ),
     Planted("own orders in the book", resting(10), resting(9), [1, 2, 3]),
-    Planted("position sum", held(1, 2), held(1, 1), [3, 4]),
+    Planted("position sum", held(0, 1), held(0, 0), [3, 4]),  # after a bust that nobody saw
     Planted("position fills", grown(5), grown(4), [1, 2, 3]),
     Planted("position ledger", holdings(5), holdings(6), [1]),
     Planted(

@@ -68,6 +68,16 @@ class WitnessCheck:
         self.applied += 1
         return None if first[0] == content else first
 
+    def equal_everywhere(
+        self, subject: str, contents: Mapping[Hashable, tuple[object, ...]], line: int
+    ) -> None:
+        """Report each content that differs from the first one under its key."""
+        for key, content in contents.items():
+            if (first := self.other_content(key, content, line)) is not None:
+                pairs = zip(first[0], content, strict=True)
+                values = next(f"{before} or {now}" for before, now in pairs if before != now)
+                self.contradict(f"{subject} is reported with {values}", [first[1], line])
+
     def previous(self, key: Hashable, value: Any, line: int) -> tuple[Any, int]:
         """Return the value that came before this one under a key, with its line; None at first."""
         before = self._previous.get(key, (None, 0))

@@ -46,7 +46,6 @@ class ReportedOrder(Fact, frozen=True, gc=False):
     commission: Number
     price_scale: Number
     qty_scale: Number
-    created: str
     at: str
 
     def contracts(self, qty: Number) -> Decimal | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qsl
 
@@ -60,22 +61,15 @@ class ObservedStream(Struct, eq=False):
         """The message with which a gRPC stream began."""
         return self._subscription("").request
 
-    @property
-    def live(self) -> Seen:
-        """When the client knew that a gRPC stream had begun."""
-        return self._subscription("").live
-
     def note_request(self, body: Any, at: Seen = None, now: str = "") -> None:
         """Note what the client requested; in a run, with the input and the instant."""
+        is_socket = self.operation.content == "web_socket"
+        if is_socket and isinstance(body, dict):
+            body = body.get("subscribe")
         if not isinstance(body, dict):
             return
-        name = ""
-        if self.operation.content == "web_socket":
-            body = body.get("subscribe")
-            if not isinstance(body, dict):
-                return
-            body = in_json_names(body)
-            name = str(body.get("requestId", ""))
+        body = in_json_names(body)
+        name = str(body.get("requestId", "")) if is_socket else ""
         subscription = ObservedSubscription(body, *((at, now) if self.prompt else ()))
         requests = self.subscriptions.setdefault(name, [])
         if name or not requests:
@@ -97,20 +91,18 @@ class ObservedStream(Struct, eq=False):
         if kind == "frame" and subscription.live is None:
             subscription.live, subscription.now = at, now
         if kind == "ended":
-            for requests in self.subscriptions.values():
-                for request in requests:
-                    request.ended = at
+            for request in chain(*self.subscriptions.values()):
+                request.ended = at
         elif name and body.get("error") and self.subscriptions.get(name):
             self.subscriptions[name].pop().live = None  # it was refused
         elif name and body.get("unsubscribed"):
             subscription.ended = at
             self.subscriptions.pop(name, None)
-        observation = ClientObservation(
+        return ClientObservation(
             *(n, kind, self.operation, self.client, at, at, now, subscription.request, body),
             stream=self,
+            subscription=subscription,
         )
-        observation.subscription = subscription
-        return observation
 
 
 class ClientObservation(Struct, eq=False):
@@ -141,12 +133,6 @@ class ClientObservation(Struct, eq=False):
     def on_disturbed_stream(self) -> bool:
         """Whether a fault has affected the stream on which it was seen."""
         return self.stream is not None and self.stream.disturbed
-
-    @property
-    def is_live(self) -> bool:
-        """Whether it came after its subscription began: with another input, in a run."""
-        live = self.subscription.live if self.subscription is not None else None
-        return live is not None and self.ended > live
 
     @property
     def stream_number(self) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias, get_args
 
-from msgspec.structs import FieldInfo, fields, replace
+from msgspec.structs import fields, replace
 
 from sim.contract.messages import Message, exchange_v1, find, find_message, retail_v1
 from sim.contract.wire_fields import Field, fields_of
@@ -37,7 +37,7 @@ from sim.evidence.witness.facts import (
 Stated: TypeAlias = Iterator[tuple[str, Fact]]
 KINDS = (
     *("order", "past_order", "execution", "trade", "tick", "book", "instrument"),
-    *("position", "former_position", "settlement", "balance", "cash", "holding"),
+    *("position", "settlement", "balance", "cash", "holding"),
 )
 Reads: TypeAlias = Callable[[type[Message], dict[str, Any], str], Stated]
 # What is asked about an order that does not exist.
@@ -80,10 +80,10 @@ _WORDS = {
     "commission": ("commissionNotionalCollected", "commissionNotionalTotalCollected"),
     "qty_scale": ("fractionalQuantityScale",),
     "unsolicited": ("unsolicitedCancelReason",),
-    "created": ("createTime",),
 }
 # The first of them that a message has.
 _INSTANTS = ("lastTransactTime", "transactTime", "updateTime", "tradeTime", "lastUpdated")
+_ABSENT: dict[Any, Any] = {str: "", bool: False}
 # Retail and gRPC spell the types of ledger entries with this prefix, exchange REST without.
 _ENTRY_TYPE = "LEDGER_ENTRY_TYPE_"
 
@@ -96,6 +96,9 @@ def _reader(message_type: type[Message]) -> Callable[[dict[str, Any]], Any]:
     """Return the function that reads the fact in a message's JSON form."""
     fact, wire = _FACTS[message_type], {field.json_name: field for field in fields_of(message_type)}
     columns: list[tuple[str, Callable[[Any], Any]]] = []
+    dialect = _dialect(message_type)
+    scale = int(dialect == "retail")  # whose figures are dollars and contracts
+    by_name = {"dialect": dialect, "price_scale": scale, "qty_scale": scale}
     for attribute in fields(fact):
         words = attribute.name.split("_")
         plain = words[0] + "".join(map(str.capitalize, words[1:]))
@@ -104,21 +107,13 @@ def _reader(message_type: type[Message]) -> Callable[[dict[str, Any]], Any]:
         if name:
             columns.append((name, _read(attribute.type, wire[name])))
         else:
-            columns.append((name, _constant(_absent(attribute, _dialect(message_type)))))
+            absent = by_name.get(attribute.name, _ABSENT.get(attribute.type, 0))
+            columns.append((name, _constant(absent)))
     return lambda value: fact(*[read(value.get(name)) for name, read in columns])
 
 
 def _constant(value: object) -> Callable[[Any], Any]:
     return lambda _: value
-
-
-def _absent(attribute: FieldInfo, dialect: str) -> Any:
-    """The value of an attribute for which a message has no field."""
-    if attribute.name == "dialect":
-        return dialect
-    if attribute.name.endswith("_scale"):
-        return int(dialect == "retail")  # its figures are dollars and contracts
-    return attribute.type() if isinstance(attribute.type, type) else 0
 
 
 def _dialect(message: type[Message]) -> str:
@@ -220,13 +215,6 @@ def _positions(message: type[Message], value: dict[str, Any], client: str) -> St
     yield "position", position
 
 
-def _balances(message: type[Message], value: dict[str, Any], client: str) -> Stated:
-    balance: ReportedBalance = _reader(message)(value)
-    if balance.dialect == "retail":
-        balance = replace(balance, account=client)
-    yield "balance", balance
-
-
 def _cash(message: type[Message], value: dict[str, Any], client: str) -> Stated:
     entry: CashChange = _reader(message)(value)
     if entry.dialect == "retail":
@@ -243,7 +231,7 @@ _READS: dict[type[Fact], Reads] = {
     ReportedBook: _books,
     ReportedInstrument: _stated("instrument", "symbol", "state"),
     ReportedPosition: _positions,
-    ReportedBalance: _balances,
+    ReportedBalance: _stated("balance"),
     ReportedSettlement: _settlements,
     ReportedTick: _stated("tick", "tradeTime"),
     CashChange: _cash,
@@ -290,11 +278,9 @@ def _inside(
             yield from _READS[_FACTS[kind]](kind, body, client)
         return
     for name, inside, message, is_map in places:
-        if not (value := body.get(name)):
+        # A position before a change is none of the instant that it bears.
+        if not (value := body.get(name)) or name == "beforePosition":
             continue
         for element in value if isinstance(value, list) else value.values() if is_map else (value,):
             if isinstance(element, dict):
-                stated = _inside(message, inside, element, client)
-                # A position before a change is none of the instant that it bears.
-                before = name == "beforePosition"
-                yield from (("former_position", fact) for _, fact in stated) if before else stated
+                yield from _inside(message, inside, element, client)

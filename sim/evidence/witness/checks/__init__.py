@@ -6,16 +6,7 @@ import inspect
 from typing import Any, TextIO
 
 from sim.evidence.witness.check import WitnessCheck
-from sim.evidence.witness.checks import (
-    books,
-    ledgers,
-    money,
-    orders,
-    reads,
-    resumed,
-    streams,
-    trades,
-)
+from sim.evidence.witness.checks import books, ledgers, money, orders, reads, streams, trades
 from sim.read.tables import print_table
 
 CHECKS: tuple[type[WitnessCheck], ...] = (
@@ -27,7 +18,7 @@ CHECKS: tuple[type[WitnessCheck], ...] = (
     trades.OneTrade,
     trades.TradeStates,
     streams.NothingMissed,
-    resumed.Resumed,
+    reads.Resumed,
     books.BookForm,
     books.BooksInOrder,
     books.BookBetween,

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec import Struct, field
@@ -29,6 +30,7 @@ from sim.evidence.witness.observation import ClientObservation, ObservedStream, 
 
 _FLOOR = "2026-05-01"  # entries before it cannot be had (§4.3)
 _END = "~"  # sorts after every instant
+_instant = attrgetter("at")
 
 
 class _LedgerEntry(NamedTuple):
@@ -43,13 +45,14 @@ class _LedgerEntry(NamedTuple):
 
 
 class _Claim(NamedTuple):
-    """Something that entries from `low` to `high` show, if all are known: `holds` gets the values
-    that they leave, and that before them, and the amounts that they move.
+    """Something that entries from `low` to `high` show, if all are known: everything of one of some
+    `ways`. What was read is among the values that they leave, and that before them, what was booked
+    among the amounts that they move.
     """
 
     low: Any
     high: Any
-    holds: Callable[[list[Any], list[Any]], bool]
+    ways: list[list[Any]]
     text: str
     observed: ClientObservation
     is_read: bool = False
@@ -66,7 +69,7 @@ class _Ledger(Struct):
     entries: dict[str, _LedgerEntry] = field(default_factory=dict)
     before: dict[str, tuple[str, ObservedStream | None, Seen]] = field(default_factory=dict)
     ends: dict[str, ClientObservation] = field(default_factory=dict)
-    claims: list[_Claim] = field(default_factory=list)
+    claims: dict[Hashable, _Claim] = field(default_factory=dict)
 
 
 class _LedgerCheck(WitnessCheck):
@@ -77,13 +80,10 @@ class _LedgerCheck(WitnessCheck):
     def __init__(self) -> None:
         super().__init__()
         self._ledgers: dict[Hashable, _Ledger] = defaultdict(_Ledger)
-        self._booked = set[Hashable]()
         self._on_chain = set[Hashable]()
 
-    def _booking(self, fill: ReportedExecution) -> tuple[Any, ...]:
-        """The ledger that books a fill, the amount that it moves, and the parts of the amount that
-        entries of their own may move.
-        """
+    def _booking(self, fill: ReportedExecution) -> tuple[Hashable, list[list[Any]]]:
+        """The ledger that books a fill, and the ways to do that: in an entry, or in several."""
         raise NotImplementedError
 
     def _add(
@@ -128,39 +128,29 @@ class _LedgerCheck(WitnessCheck):
                     self._book(side, observed, is_bust=True)
 
     def _book(self, fill: ReportedExecution, observed: ClientObservation, *, is_bust: bool) -> None:
-        order, name = fill.order, (fill.id, is_bust)
-        if not order.account or not order.qty_scale or fill.leg_prices or name in self._booked:
+        if not fill.order.account or not fill.order.qty_scale or fill.leg_prices:
             return
-        self._booked.add(name)
-        key, amount, *parts = self._booking(fill)
+        key, ways = self._booking(fill)
+        [amount], high, subject = ways[0], fill.at, f"execution {fill.id}"
         if is_bust:  # later than the fill
-            back = tuple(-part for part in amount)
-            low, high, ways = fill.at, _END, [[back]]
-            text = f"{_text(back)} for the bust of execution {fill.id}"
-        else:
-            low, high, ways = fill.at, fill.at, [[amount], parts]
-            text = f"{_text(amount)} for execution {fill.id}"
-
-        def holds(values: list[Any], amounts: list[Any]) -> bool:
-            return any(
-                set(amounts_of_way) <= set(amounts) for amounts_of_way in ways if amounts_of_way
-            )
-
-        claim = _Claim(low, high, holds, f"the {self.name} has no entry of {text}", observed)
-        self._ledgers[key].claims.append(claim)
+            amount = tuple(-part for part in amount)
+            ways, high, subject = [[amount]], _END, f"the bust of {subject}"
+        text = f"the {self.name} has no entry of {_text(amount)} for {subject}"
+        claim = _Claim(fill.at, high, ways, text, observed)
+        self._ledgers[key].claims.setdefault((fill.id, is_bust), claim)
 
     def _read(
         self, key: Hashable, low: Any, high: Any, value: Any, observed: ClientObservation
     ) -> None:
         text = f"{observed.source} shows {_text(value)}, which the {self.name} does not"
-        claim = _Claim(low, high, lambda values, _: value in values, text, observed, is_read=True)
-        self._ledgers[key].claims.append(claim)
+        claims = self._ledgers[key].claims
+        claims[len(claims)] = _Claim(low, high, [[value]], text, observed, is_read=True)
 
     def finish(self) -> None:
         super().finish()
         for ledger in self._ledgers.values():
             entries = sorted(ledger.entries.values(), key=_instant)
-            for claim in ledger.claims if entries else ():
+            for claim in ledger.claims.values() if entries else ():
                 self._judge(ledger, entries, claim)
 
     def _judge(self, ledger: _Ledger, entries: list[_LedgerEntry], claim: _Claim) -> None:
@@ -171,7 +161,9 @@ class _LedgerCheck(WitnessCheck):
             values.append(entries[0].before)
         elif not values or claim.low != claim.high:
             values.append(entries[first - 1].after)
-        holds = claim.holds(values, [entry.amount for entry in entries[first:last]])
+        amounts = [entry.amount for entry in entries[first:last]]
+        held = {*(values if claim.is_read else amounts)}
+        holds = any(held.issuperset(way) for way in claim.ways)
         if not holds and not _is_complete(ledger, entries, first, last, claim):
             self.cannot_tell += 1
             return
@@ -179,10 +171,6 @@ class _LedgerCheck(WitnessCheck):
         if not holds:
             near = entries[max(first - 1, 0) : last + 1]
             self.contradict(claim.text, [claim.observed.n, *(entry.line for entry in near)])
-
-
-def _instant(entry: _LedgerEntry) -> Any:
-    return entry.at
 
 
 def _is_complete(
@@ -234,9 +222,9 @@ class PositionLedger(_LedgerCheck):
             value = fact.net_position, fact.cost, fact.realized
             self._read((fact.account, fact.symbol), fact.at, fact.at, value, observed)
 
-    def _booking(self, fill: ReportedExecution) -> tuple[Any, ...]:
+    def _booking(self, fill: ReportedExecution) -> tuple[Hashable, list[list[Any]]]:
         signed = fill.last_shares if fill.order.side.endswith("BUY") else -fill.last_shares
-        return (fill.order.account, fill.order.symbol), (signed, signed * fill.last_px)
+        return (fill.order.account, fill.order.symbol), [[(signed, signed * fill.last_px)]]
 
 
 class BalanceLedger(_LedgerCheck):
@@ -260,7 +248,8 @@ class BalanceLedger(_LedgerCheck):
             # An account may have several keys, and retail entries do not always name the account.
             is_retail = fact.dialect == "retail"
             content = replace(fact, account="") if is_retail else fact
-            at = observed.ended if is_retail and _is_prompt(observed) else fact.at
+            is_prompt = observed.stream is not None and observed.stream.prompt
+            at = observed.ended if is_retail and is_prompt else fact.at
             before, after = Decimal(fact.before_balance), Decimal(fact.after_balance)
             entry = _LedgerEntry(at, fact.id, before, after, (after - before,), observed.n)
             self._add(_cash_key(fact, observed), entry, content, observed)
@@ -273,13 +262,13 @@ class BalanceLedger(_LedgerCheck):
                 low, high = observed.now, f"{observed.now}~"  # in whole seconds
         self._read(_cash_key(fact, observed), low, high, fact.balance, observed)
 
-    def _booking(self, fill: ReportedExecution) -> tuple[Any, ...]:
+    def _booking(self, fill: ReportedExecution) -> tuple[Hashable, list[list[Any]]]:
         order, paid = fill.order, Decimal(fill.last_shares) * fill.last_px
         unit = Decimal(order.price_scale) * order.qty_scale
         principal = (-paid if order.side.endswith("BUY") else paid) / unit
         commission = -Decimal(fill.commission or 0) / unit
         key = order.dialect, order.account, "USD"
-        return key, (principal + commission,), (principal,), (commission,)
+        return key, [[(principal + commission,)], [(principal,), (commission,)]]
 
 
 def _cash_key(fact: CashChange | ReportedBalance, observed: ClientObservation) -> Hashable:
@@ -287,10 +276,6 @@ def _cash_key(fact: CashChange | ReportedBalance, observed: ClientObservation) -
     if fact.dialect == "retail":
         return fact.dialect, observed.client, currency
     return fact.dialect, fact.account or observed.request.get("name", ""), currency
-
-
-def _is_prompt(observed: ClientObservation) -> bool:
-    return observed.stream is not None and observed.stream.prompt
 
 
 def _text(value: Any) -> str:

@@ -24,12 +24,11 @@ _Figures: TypeAlias = tuple[Number, Number, Number]  # net, bought, sold
 
 
 class PositionSum(WitnessCheck):
-    """A change that trades moves a net position by what it buys or sells, and each change starts
-    from the position that the one before it left.
+    """A change that trades moves a net position by what it buys or sells.
 
     A bust changes the net position, but not the quantity bought, and there may have been busts that
-    nobody saw. So what is judged is one change: on a stream that shows each of them, or from before
-    to after where a frame of the private socket shows both. A frame that comes again is left out.
+    nobody saw. So what is judged is one change, on a stream that shows each of them. What follows a
+    frame that comes again is not judged.
     """
 
     name = "position sum"
@@ -37,40 +36,29 @@ class PositionSum(WitnessCheck):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shown: dict[Hashable, dict[_Figures, int]] = defaultdict(dict)
-        self._left: dict[Hashable, tuple[_Figures, int]] = {}
-
-    def former_position(self, fact: ReportedPosition, observed: ClientObservation) -> None:
-        key, figures = (observed.subscription, fact.account, fact.symbol), _figures(fact)
-        earlier = self._shown[key]
-        if earlier and figures not in earlier:
-            text = f"the position in {fact.symbol} starts from {figures[0]}, which no change left"
-            self.contradict(text, [max(earlier.values()), observed.n], observed.stream)
-        self._left[key] = figures, observed.n
+        self._shown = set[Hashable]()
+        self._latest_figures: dict[Hashable, tuple[_Figures, int]] = {}
 
     def position(self, fact: ReportedPosition, observed: ClientObservation) -> None:
-        key, figures = (observed.subscription, fact.account, fact.symbol), _figures(fact)
-        earlier, is_retail = self._shown[key], fact.dialect == "retail"
-        shows_all = is_retail or observed.operation.rpc == "CreatePositionChangeSubscription"
-        latest = self._left.pop(key, None)
-        if observed.stream is None or not shows_all or figures in earlier:
-            return  # a frame that comes again, or busts that led back: what is next, cannot be told
-        earlier[figures] = observed.n
-        if not is_retail:
-            self._left[key] = figures, observed.n
-        if latest is None:
+        shows_all = fact.dialect == "retail"
+        shows_all |= observed.operation.rpc == "CreatePositionChangeSubscription"
+        if observed.stream is None or not shows_all:
             return
-        self.applied += 1
-        before, line = latest
-        net, bought, sold = (new - old for new, old in zip(figures, before, strict=True))
-        if (bought or sold) and net != bought - sold:
-            text = f"changes by {net}, but {bought} were bought and {sold} sold"
-            lines = [line, observed.n]
-            self.contradict(f"the position in {fact.symbol} {text}", lines, observed.stream)
-
-
-def _figures(fact: ReportedPosition) -> _Figures:
-    return fact.net_position, fact.qty_bought, fact.qty_sold
+        key = observed.subscription, fact.account, fact.symbol
+        figures = fact.net_position, fact.qty_bought, fact.qty_sold
+        latest = self._latest_figures.pop(key, None)
+        if (key, figures) in self._shown:
+            return  # a frame that comes again, or busts that led back
+        self._shown.add((key, figures))
+        self._latest_figures[key] = figures, observed.n
+        if latest is not None:
+            self.applied += 1
+            before, line = latest
+            net, bought, sold = (new - old for new, old in zip(figures, before, strict=True))
+            if (bought or sold) and net != bought - sold:
+                text = f"changes by {net}, but {bought} were bought and {sold} sold"
+                lines = [line, observed.n]
+                self.contradict(f"the position in {fact.symbol} {text}", lines, observed.stream)
 
 
 class PositionFills(WitnessCheck):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
+from collections.abc import Hashable
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import NamedTuple
 
@@ -63,33 +64,20 @@ class OrderLife(WitnessCheck):
         self._views: dict[tuple[str, str], tuple[ReportedOrder, int]] = {}
 
     def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
-        self._compare("as", fact, (fact.symbol, _is_buy(fact), fact.created), observed)
-        filled = f"with {fact.cum_qty} filled as"
-        key, figures = (fact.dialect, fact.cum_qty), (fact.avg_px, fact.commission)
-        self._compare(filled, fact, figures, observed, *key)
+        filled = fact.id, fact.dialect, fact.cum_qty
+        contents: dict[Hashable, tuple[object, ...]] = {
+            fact.id: (fact.symbol, _is_buy(fact)),
+            filled: (fact.avg_px, fact.commission),
+        }
         if fact.type == "ORDER_TYPE_LIMIT" and fact.state in _AS_ENTERED:
-            terms = fact.price, fact.order_qty, fact.leaves_qty
-            self._compare(filled, fact, terms, observed, *key, fact.state)
+            contents[(*filled, fact.state)] = fact.price, fact.order_qty, fact.leaves_qty
+        self.equal_everywhere(f"order {fact.id} with {fact.cum_qty} filled", contents, observed.n)
         if fact.at:
             self._follow(fact, observed)
         else:
             self.cannot_tell += 1
 
     past_order = order
-
-    def _compare(
-        self,
-        circumstance: str,
-        fact: ReportedOrder,
-        content: tuple[object, ...],
-        observed: ClientObservation,
-        *key: object,
-    ) -> None:
-        """Report two contents of an order under a key."""
-        if (first := self.other_content((fact.id, *key), content, observed.n)) is not None:
-            before, now = _differing(first[0], content)
-            text = f"order {fact.id} is shown {circumstance} {before} and as {now}"
-            self.contradict(text, [first[1], observed.n])
 
     def _follow(self, fact: ReportedOrder, observed: ClientObservation) -> None:
         """Compare a view with the latest one so far."""
@@ -138,29 +126,19 @@ class ExecutionContent(WitnessCheck):
         quantities = fact.last_shares, order.order_qty, order.cum_qty, order.leaves_qty
         price = fact.last_px if fact.is_fill else 0
         exact = *words, *quantities, fact.commission, price
-        contents: list[tuple[object, tuple[object, ...]]]
-        contents = [((order.dialect, fact.commission is None), exact)]
+        key = order.dialect, fact.id, fact.commission is None
+        contents: dict[Hashable, tuple[object, ...]] = {key: exact}
         if order.qty_scale and order.price_scale:
             figures = [order.contracts(qty) for qty in quantities if fact.is_fill or qty]
             unit = order.price_scale * order.qty_scale
             amounts = [Decimal(it) / unit for it in (fact.commission or 0, order.commission)]
             amounts = [amount.quantize(_DECIMALS, ROUND_HALF_EVEN) for amount in amounts]
-            contents.append(("", (*words, *figures, *amounts, order.dollars(price))))
-        for surface, content in contents:
-            first = self.other_content((surface, fact.id), content, observed.n)
-            if first is not None:
-                before, now = _differing(first[0], content)
-                text = f"execution {fact.id} of order {order.id} is reported with"
-                self.contradict(f"{text} {before} or {now}", [first[1], observed.n])
+            contents[fact.id] = *words, *figures, *amounts, order.dollars(price)
+        self.equal_everywhere(f"execution {fact.id} of order {order.id}", contents, observed.n)
 
 
 def _is_buy(order: ReportedOrder) -> bool:
     return order.side.endswith("BUY")
-
-
-def _differing(first: tuple[object, ...], other: tuple[object, ...]) -> tuple[object, object]:
-    """The first pair in which two contents differ."""
-    return next(pair for pair in zip(first, other, strict=True) if pair[0] != pair[1])
 
 
 class _Filled(NamedTuple):

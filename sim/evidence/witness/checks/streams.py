@@ -198,7 +198,8 @@ class NothingMissed(WitnessCheck):
         for side in (fact.aggressor, fact.passive):
             owner = side and self._owner(side.order, observed)
             if side and owner and fact.state in TRADE_STATES and not side.leg_prices:
-                self._note(_trade_row(side, fact.state, owner), observed)
+                row, is_own = _trade_row(side, fact.state, owner), bool(side.order.account)
+                self._note(row, observed, is_shown=is_own)  # the other side has no name
 
     def position(self, fact: ReportedPosition, observed: ClientObservation) -> None:
         if fact.at and fact.account:
@@ -248,7 +249,8 @@ class NothingMissed(WitnessCheck):
         rows, name = self._known[row.kind, row.owner], (row.key, row.source, row.name)
         if is_known and name not in rows:
             entry = rows[name] = _KnownRow(row, observed.n, observed.ended)
-            if reported and is_point and reported.stream.prompt and observed.is_live:
+            is_live = reported is not None and observed.ended > reported.subscription.live
+            if reported and is_point and reported.stream.prompt and is_live:
                 entry.reported = reported
         if reported is not None:
             reported.add(row, observed.n, is_point=is_point)
