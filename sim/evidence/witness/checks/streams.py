@@ -68,9 +68,8 @@ class _Row(NamedTuple):
     """Something that a kind of stream reports.
 
     `owner` is an account, or the market of a public trade. `subject` is the order, the trade or the
-    position that the row is about, and `progress` how far it had come. `order` is the order that
-    caused it. `at` may be unknown. Rows of one key that a `source` shows under different names are
-    several.
+    position that it is about, `progress` how far that had come, `order` the order that caused it.
+    `at` may be unknown. Rows of one key that a `source` shows by different names are several.
     """
 
     kind: str
