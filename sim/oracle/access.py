@@ -16,7 +16,7 @@ from typing import NamedTuple
 from sim.kernel.instants import NS_PER_S
 from sim.oracle import removals
 from sim.oracle.hearing import Hearing
-from sim.oracle.limits import PLANES, NaiveLimits, go_duration
+from sim.oracle.limits import EXTRA, PLANES, NaiveLimits, go_duration
 from sim.oracle.state import Document
 from sim.oracle.tokens import Issuer, Token
 from sim.read.observed import ObservedInput
@@ -215,6 +215,7 @@ class AccessRules:
             return
         status, code = observed.status, observed.code
         corresponds = status in STATUSES.get(code, ()) if code else status < 400
+        corresponds = corresponds or (self._at_edge(call) and (status, code) == (403, 5))
         if not corresponds:
             sentence = f"{_address(observed)} is answered {status} with code {code}"
             self._hearing.disagree("E1", str(STATUSES.get(code)), str(status), sentence)
@@ -278,13 +279,18 @@ class AccessRules:
         ]
         matching = [route for route in declared if removals.exists(route[2]["name"], now)]
         if not matching:
-            return Refused("S9-3" if declared else "S7.1-4", 404, 5)
+            return Refused("S9-3" if declared else "S7.1-4", 403 if self._at_edge(call) else 404, 5)
         verb = address.get("verb", "GET")
         served = [each for each in matching if each[0] == verb]
         if not served:
             return Refused("S7.1-4", 405, 12)
         call.operation = max(served, key=lambda each: sum("{" not in part for part in each[1]))[2]
         return None
+
+    def _at_edge(self, call: JudgedCall) -> bool:
+        """Return whether the edge answers for the exchange, as recordings show (E1)."""
+        edge = self._exchange.assumed("exchange.edge_errors") == "edge"
+        return edge and call.plane == "exchange"
 
     def _size(self, call: JudgedCall) -> Refused | None:
         """A body of more than a mebibyte is too large (S7.1-6)."""
@@ -390,7 +396,7 @@ class AccessRules:
                 raise Undecidable("a limit whose counting began anew")
             if wait:
                 text = "rate limit exceeded"
-                if name not in PLANES.values():
+                if name not in PLANES.values() and name not in EXTRA:
                     text = self._text(method, wait)
                 return Refused(self._limits.rule(name), 429, 8, wait, text)
         return None

@@ -105,7 +105,7 @@ class ClearingRules:
             apply_fill(held, -sign, deal.qty, deal.price)
             expect_position(exchange, account, deal.symbol, held, before, "M42")
             amount = sign * deal.qty * deal.price + commission
-            move_cash(exchange, account, CORRECTION, amount * unit(market), "M42")
+            move_cash(exchange, (account, deal.symbol), CORRECTION, amount * unit(market), "M42")
         market.trades.remove(trade_id)
         self._set_reference(market)
 

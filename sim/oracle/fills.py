@@ -28,20 +28,18 @@ def trade(
     """
     theta = rates(exchange, market.terms)
     for order, aggressor in ((taker, True), (maker, False)):
-        charge = exact = Fraction(0)
+        charge = Fraction(0)
         if mode == "none":
             pass
         elif aggressor or mode == "both_taker":
-            before = order.taker_fees
             charge = taker_charge(market, order, theta, qty, price)
-            exact = order.taker_fees - before if theta.cap is None else charge
         else:
-            exact = -fee(market, theta.maker, qty, price)
-            charge = rounded(market, exact)
+            charge = rounded(market, -fee(market, theta.maker, qty, price))
+        units = market.price_scale * market.qty_scale
+        commission = int(charge * units)
         held = exchange.position(order.account, market.symbol)
         if held.fees is not None:
-            held.fees += exact
-        commission = int(charge * market.price_scale * market.qty_scale)
+            held.fees += Fraction(commission, units)
         fill(exchange, market, order, qty, price, commission, aggressor=aggressor)
         move(exchange, market, order, qty, price)
         pay(exchange, market, order, qty, price, commission)
@@ -195,20 +193,23 @@ def pay(
     """Move the cash of a fill: principal and commission, in one entry or two (rules P2, P21)."""
     unit = CASH // (market.price_scale * market.qty_scale)
     principal, fee_paid = -order.sign * qty * price * unit, commission * unit
+    owner = order.account, market.symbol
     if exchange.assumed("ledger.commission") == "combined":
-        move_cash(exchange, order.account, ORDER_EXECUTION, principal - fee_paid, "P21")
+        move_cash(exchange, owner, ORDER_EXECUTION, principal - fee_paid, "P21")
         return
-    move_cash(exchange, order.account, ORDER_EXECUTION, principal, "P21")
-    move_cash(exchange, order.account, COMMISSION, -fee_paid, "P21")
+    move_cash(exchange, owner, ORDER_EXECUTION, principal, "P21")
+    move_cash(exchange, owner, COMMISSION, -fee_paid, "P21")
 
 
 def move_cash(
-    exchange: NaiveExchange, account: str, entry_type: int, amount: int, rule: str
+    exchange: NaiveExchange, owner: tuple[str, str], entry_type: int, amount: int, rule: str
 ) -> None:
-    """Move cash of an account, and expect the entry. Zero makes none (rule P22)."""
+    """Move cash of an account for an instrument, and expect the entry. Zero makes none (P22)."""
     if not amount:
         return
+    account, symbol = owner
     holder = exchange.account(account)
     before = holder.cash
     holder.cash += amount
-    exchange.expect("CashMoved", account, rule, type=entry_type, before=before, after=holder.cash)
+    fields = {"type": entry_type, "before": before, "after": holder.cash, "symbol": symbol}
+    exchange.expect("CashMoved", account, rule, **fields)

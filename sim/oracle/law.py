@@ -10,6 +10,7 @@ After a disagreement the law takes over what the run shows, so that one mistake 
 
 from __future__ import annotations
 
+from sim.kernel.instants import Instant
 from sim.oracle import access, lifecycle, matching, orders, settlement, verification
 from sim.oracle.answers import reads
 from sim.oracle.answers.history import NaiveHistory
@@ -31,6 +32,10 @@ from sim.oracle.verdict import AuditVerdict, Disagreement
 from sim.read.observed import Beginning, ObservedInput
 
 REPLACE = 4
+_LASTING = (  # terms of an order that nothing changes
+    *("symbol", "account", "participant", "side", "clord_id", "created", "smp_id", "smp"),
+    *("channel", "cross_id", "host_cross_id", "quote_id", "session_id", "submitter", "seq"),
+)
 
 
 class Law:
@@ -62,9 +67,14 @@ class Law:
         hearing.begin(observed)
         self._streams.before_input(observed)
         events = observed.events
+        instants = {
+            observed.at,
+            observed.now,
+            *(row["at"] for row in observed.out.get("fired", ())),
+        }
         for index, event in enumerate(events):
             hearing.event, hearing.later = event, events[index + 1 :]
-            exchange.now = _instant(event) or exchange.now
+            self._pass(_instant(event) or exchange.now, instants)
             self._event(event)
             self._history.take(event)
             self._streams.happened(event)
@@ -75,6 +85,14 @@ class Law:
         self.exchange.fresh.clear()
         hearing.close()
         return self.verdict.disagreements[before:]
+
+    def _pass(self, at: Instant, instants: set[Instant]) -> None:
+        """Let time pass to an event. Things happen when an input enters or something is due."""
+        if at not in instants or at < self.exchange.now:
+            sentence = f"{self._hearing.event['event']} happens at {at}, when nothing is due"
+            rule = self._hearing.event.get("rule") or "T1"
+            self._hearing.disagree(rule, f"{sorted(instants)}", f"{at}", sentence)
+        self.exchange.now = at
 
     # ---- events
 
@@ -91,6 +109,8 @@ class Law:
             self._executed(event)
         else:
             self._caused(event)
+            if kind == "PositionChanged":  # by a trade that is not decided
+                self.exchange.position(event["account"], event["symbol"]).fees = None
         self._adopt(event)
 
     def _compare(self, expected: Expected, event: Document) -> None:
@@ -130,6 +150,11 @@ class Law:
         order, reported = self.exchange.orders.get(row["id"]), order_from(row)
         if order is None:
             return
+        for name in _LASTING:
+            if getattr(order, name) != getattr(reported, name):
+                pair = f"{name} {getattr(order, name)}", f"{name} {getattr(reported, name)}"
+                sentence = f"order {order.id} has {pair[1]}, and had {pair[0]}"
+                self._hearing.disagree("M41", *pair, sentence)
         if not reported.leaves_qty and reported.state != PENDING_NEW:
             self.exchange.remove(order)
         for name in ("leaves_qty", "cum_qty", "price", "qty", "state", "avg_px", "commission"):

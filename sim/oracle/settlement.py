@@ -186,7 +186,8 @@ class SettlementRules:
             held.realized += net * price - held.cost
             held.net = held.cost = 0
             expect_position(exchange, account.name, market.symbol, held, before, "P22")
-            move_cash(exchange, account.name, RESOLUTION, net * price * unit(market), "P22")
+            owner = account.name, market.symbol
+            move_cash(exchange, owner, RESOLUTION, net * price * unit(market), "P22")
         market.settlement = {"resolved": resolved}
 
     def _correct(self, market: Market, price: int) -> None:
@@ -199,7 +200,8 @@ class SettlementRules:
             begin_day(exchange, held)
             held.realized += net * difference
             expect_position(exchange, name, market.symbol, held, before, "L27")
-            move_cash(exchange, name, CORRECTION, net * difference * unit(market), "L27")
+            owner = name, market.symbol
+            move_cash(exchange, owner, CORRECTION, net * difference * unit(market), "L27")
 
     # ---- other events
 

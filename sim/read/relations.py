@@ -97,6 +97,7 @@ RELATIONS: dict[str, Relation] = {
             "long.quote = bestAskQuote",
             (*_LISTS, *_SINGLE),
             "markets.side_prices",
+            when="closed != 1",
             rule="S2.10-1",
         ),
         Relation(
@@ -105,6 +106,7 @@ RELATIONS: dict[str, Relation] = {
             "short.quote = 1 - bestBidQuote",
             (*_LISTS, *_SINGLE),
             "markets.side_prices",
+            when="closed != 1",
             rule="S2.10-1",
         ),
         Relation(
@@ -113,6 +115,7 @@ RELATIONS: dict[str, Relation] = {
             "long.price = bestBidQuote",
             _LISTS,
             "markets.side_prices",
+            when="closed != 1",
             rule="S2.10-1",
         ),
         Relation(
@@ -121,6 +124,7 @@ RELATIONS: dict[str, Relation] = {
             "short.price = bestAskQuote",
             _LISTS,
             "markets.side_prices",
+            when="closed != 1",
             rule="S2.10-1",
         ),
         Relation(
@@ -129,6 +133,7 @@ RELATIONS: dict[str, Relation] = {
             "short.price = 1 - bestBidQuote",
             _SINGLE,
             "markets.side_prices",
+            when="closed != 1",
             rule="S2.10-1",
         ),
         Relation(
@@ -296,9 +301,9 @@ def _field(node: ast.expr, document: dict[str, Any]) -> Any:
 def _number(value: Any) -> Fraction:
     if isinstance(value, dict):
         value = value.get("value")
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if not isinstance(value, int | float | str):
         raise _Missing
     try:
-        return Fraction(str(value))
+        return Fraction(str(int(value) if isinstance(value, bool) else value))
     except ValueError:
         raise _Missing from None

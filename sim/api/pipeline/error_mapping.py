@@ -41,6 +41,7 @@ _AT_EDGE: dict[type[Refusal], tuple[int, str]] = {
     refusals.Unauthenticated: (401, "Unauthorized"),
     refusals.UnknownPath: (403, "Forbidden"),
 }
+EDGE_BODIES = [{"message": text} for _, text in _AT_EDGE.values()]
 _TOO_MANY = json.encode({"status": 429, "message": "Too Many Requests"})
 
 

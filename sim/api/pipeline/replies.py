@@ -175,14 +175,19 @@ class Replies:
         reply.request_id = request_id
         return reply
 
+    @property
+    def at_edge(self) -> bool:
+        """Whether the exchange host answers 401 and unknown paths as recordings show."""
+        return self._ctx.assumptions.text(EDGE_ERRORS) == "edge"
+
     def refused(self, refusal: Refusal, plane: str) -> Reply:
         """Build the refusal for clients of a plane; "grpc" counts as a plane here."""
         ctx = self._ctx
         if isinstance(refusal, refusals.EdgeTimeout):
             ctx.service_time = refusal.after
         ready_at = ctx.now + ctx.service_time
-        edge = ctx.assumptions.text(EDGE_ERRORS) == "edge"
-        reply = error_mapping.refused(refusal, plane, ready_at, ctx.trace_id, at_edge=edge)
+        at_edge = self.at_edge
+        reply = error_mapping.refused(refusal, plane, ready_at, ctx.trace_id, at_edge=at_edge)
         if isinstance(refusal, refusals.RateLimited) and ctx.quirks.applies(RETRY_AFTER_MISSING):
             reply.headers = ()
         return reply

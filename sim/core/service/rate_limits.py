@@ -394,7 +394,7 @@ def _refusal(limit: Limit, method: str, wait: Span, text: str) -> RateLimited:
     Retry-After is in whole seconds, rounded up (rule R4). The text is finer, rounded up to tenths.
     """
     retry_after = -(-wait // NS_PER_S) * NS_PER_S
-    if limit.extra or limit.name in ("exchange_rest", "stream_frames"):
+    if LIMITS[limit.name].extra or limit.name in ("exchange_rest", "stream_frames"):
         message = "rate limit exceeded"
     elif limit.rung == "global":
         message = "Too Many Requests"

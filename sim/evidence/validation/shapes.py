@@ -350,6 +350,10 @@ class Digits(NamedTuple):
 FOUR = Digits(re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]{4}"), "four decimals")
 CENTS = Digits(re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]{2,}"), "at least two decimals")
 PLAIN = Digits(re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?"), "no zeros at the end")
+EITHER = Digits(
+    re.compile(f"{FOUR.pattern.pattern}|{PLAIN.pattern.pattern}"),
+    "four decimals or no zeros at the end",
+)
 _LEADING_ZERO = re.compile(r"-?0[0-9]")
 _FIELDS = (
     ("BookLevel", FOUR, "px qty"),
@@ -363,11 +367,12 @@ _FIELDS = (
     ("Order", FOUR, "avgPx cashOrderQty commissionNotionalTotalCollected"),
     ("Execution", CENTS, "lastPx"),
     ("Execution", FOUR, "commissionNotionalCollected commissionSpreadPx"),
-    ("UserPosition", FOUR, "cost realized cashValue avgPx fees baseCost netPositionDecimal"),
+    ("UserPosition", FOUR, "cost realized avgPx fees baseCost netPositionDecimal"),
+    ("UserPosition", EITHER, "cashValue"),
     ("UserPosition", FOUR, "qtyBoughtDecimal qtySoldDecimal bodPositionDecimal"),
     ("UserPosition", FOUR, "qtyAvailableDecimal"),
     ("TradeActivity", CENTS, "price costBasis realizedPnl"),
-    ("TradeActivity", FOUR, "cost"),
+    ("TradeActivity", PLAIN, "cost"),
     ("BalanceTransaction", PLAIN, "amount"),
     ("AccountBalanceChange", PLAIN, "amount"),
 )

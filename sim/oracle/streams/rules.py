@@ -326,7 +326,10 @@ class StreamRules:
     def _opening(self, observed: ObservedInput) -> None:
         """Judge whether a stream may open, and expect what it begins with."""
         stream = subscription_of(self._exchange, self._history, observed)
-        former = [each for each in self._open.values() if stream.session == each.session != ()]
+        revokes = self._hearing.quirk("session_revocation")
+        former = [
+            each for each in self._open.values() if revokes and stream.session == each.session != ()
+        ]
         refusals = self._refusals(stream, former)
         unknown = not self._replays.knows(stream)
         if not observed.opened:
@@ -335,9 +338,8 @@ class StreamRules:
             return
         if not unknown and not self._judge_opening("S7", refusals, 0):
             return
-        if self._hearing.quirk("session_revocation"):
-            for each in former:
-                each.end = 13, 1011, "S6"
+        for each in former:
+            each.end = 13, 1011, "S6"
         if not self._books():
             self._refresh = observed.now + self._exchange.assumed("md.refresh")
         self._open[stream.number] = stream

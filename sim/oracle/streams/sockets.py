@@ -14,6 +14,7 @@ from typing import Any
 from sim.kernel.instants import Instant, midnight_utc, parse_instant, trade_date
 from sim.oracle.answers import reports
 from sim.oracle.answers.books import market_numbers
+from sim.oracle.answers.portfolios import ENTRY_TYPES
 from sim.oracle.answers.reading import words
 from sim.oracle.hearing import Hearing
 from sim.oracle.state import BUY, CASH, CLOSED, STATES, Document, Market
@@ -166,6 +167,7 @@ class Sockets:
                     yield send("positionSubscription", self._position(event))
                 case "ACCOUNT_BALANCE", "CashMoved" if own:
                     change = picture(event, "description @updateTime=at")
+                    change["entryType"] = f"LEDGER_ENTRY_TYPE_{ENTRY_TYPES[event['type']]}"
                     for name in ("before", "after"):
                         cash = Fraction(event[name], CASH)
                         change[f"{name}Balance"] = {"currentBalance": cash, "currency": "USD"}
@@ -234,6 +236,9 @@ class Sockets:
         if paid:
             bought = sold = max(bought, sold)
         document = picture(event, "description tradeId=trade_id @updateTime=at")
+        reason = "RESOLUTION" if paid and event["qty_change"] else "CORRECTION"
+        reason = reason if paid or event["rule"] == "M42" else "ORDER_EXECUTION"
+        document["entryType"] = f"LEDGER_ENTRY_TYPE_{reason}"
         document["afterPosition"] = {
             "netPositionDecimal": Fraction(event["net"], scale),
             "qtyBoughtDecimal": Fraction(bought, scale),

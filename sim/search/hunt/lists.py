@@ -72,6 +72,9 @@ class ReadList:
             return
         following = next((page[name] for name in NEXT if page.get(name)), "")
         for number, row in enumerate(rows, start):
+            if row == self._rows.get(number - 1):
+                yield self._trouble(f"row {number} repeats the one before it")
+                return
             if self._rows.setdefault(number, row) != row:
                 yield self._trouble(f"row {number} differs between two pages")
                 return

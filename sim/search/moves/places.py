@@ -23,12 +23,17 @@ def queue(choices: Choices, view: View) -> Steps:
         yield Act("instrument.state", terms.symbol, {"state": state})
     side, opposite = choices.choice((("BUY", "SELL"), ("SELL", "BUY")))
     qty = choices.between(4, 12) * terms.minimum
+    ends = [format_instant(view.now + n * NS_PER_S) for n in (1, 30, 60)]
+    first, second = choices.choice(ends), choices.choice(ends)
+    good_till = {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_TIME", "goodTillTime": second}
     own = {"orderQty": str(qty), "timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL"}
+    own |= {**good_till, "goodTillTime": first} if choices.chance(1, 2) else {}
     yield {**insert(choices, terms, user, side, 50, **own), "save": {order: "orderId"}}
     for party in (other, user):
         yield insert(choices, terms, party, side, 50, orderQty=str(qty))
-    ends = format_instant(view.now + choices.choice((NS_PER_S, 60 * NS_PER_S)))
-    good_till = {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_TIME", "goodTillTime": ends}
+    if auction:
+        for cents in (50, 50 + choices.choice((0, 1, -1))):
+            yield insert(choices, terms, other, opposite, cents, orderQty=str(qty))
     changes: tuple[Document, ...] = (
         good_till,
         {"orderQty": str(qty)},
@@ -43,13 +48,11 @@ def queue(choices: Choices, view: View) -> Steps:
         change = names | choices.choice(changes)
         yield call(choices, "OrderEntryAPI.CancelReplaceOrder", change, user.name)
     if auction:
-        for cents in (50, 50 + choices.choice((0, 1, -1))):
-            yield insert(choices, terms, other, opposite, cents, orderQty=str(qty))
         yield Act("instrument.state", terms.symbol, {"state": "OPEN"})
     for _ in range(2):
         part = str(choices.between(1, 8) * terms.minimum)
         yield insert(choices, terms, other, opposite, 50, orderQty=part)
-    yield {"advance": choices.choice(("1s", "61s"))}
+    yield {"advance": choices.choice(("1s", "31s", "61s"))}
 
 
 def cash(choices: Choices, view: View) -> Steps:

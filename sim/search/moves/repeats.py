@@ -135,6 +135,11 @@ def correction(choices: Choices, view: View) -> Steps:
     read what was paid.
     """
     user, terms, key = view.user(choices), view.market(choices), choices.choice(view.keys)
+    frame = {"requestId": "r0", "subscriptionType": "SUBSCRIPTION_TYPE_POSITION"}
+    if choices.chance(1, 2):
+        path, send = "/v1/ws/private", [{"subscribe": frame}]
+        name = view.label("socket")
+        yield {"subscribe": {"name": name, "web_socket": path, "as": key, "send": send}}
     for _ in range(choices.between(1, 2)):
         yield from trade(choices, view, terms)
     yield retail_limit_order(choices, terms, key, "0.50", choices.between(1, 9))
