@@ -459,6 +459,27 @@ def test_what_may_have_an_unseen_reason_is_no_contradiction(
     assert checks[check]["cannot_tell"]
 
 
+def test_who_is_shown_less_sees_no_contradiction(tmp_path: Path) -> None:
+    """Older messages have no commission, and the other side of a trade has no account."""
+
+    def side(party: str, second: int, account: str, **more: str) -> dict[str, Any]:
+        about: Any = {"trade": f"T{second}", "side": party, "id": f"{party}{second}"}
+        report = fill(f"E{party}{second}", 3, 3, second, aggressor=party == "BUY", **about)
+        report["order"]["account"] = account
+        return report | more
+
+    story = Story()
+    story.reports(
+        *(side("SELL", second, "B", commissionNotionalCollected="6") for second in (1, 3, 5))
+    )
+    stream = story.stream(TRADES)
+    for second in (1, 5):
+        sides = {"aggressor": side("BUY", second, "A"), "passive": side("SELL", second, "")}
+        trade = {"id": f"T{second}", "state": "TRADE_STATE_NEW", **sides}
+        story.frame(stream, {"tradeCaptureReports": [trade]})
+    assert judged(story.write(tmp_path / "story.ndjson"), tmp_path)[0] == 0
+
+
 def test_answers_that_overlap_are_not_put_in_order(tmp_path: Path) -> None:
     story = Story()
     story.open_orders(order(second=2))
