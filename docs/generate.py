@@ -32,6 +32,7 @@ from generator.links import ROOT, RULES, SPECIFICATION, linked
 
 from sim.run.client import client
 from sim.testing import exchange_fixture, webhook_receiver
+from sim.world.format.json_schema import scenario_schema
 
 DETECTION = "docs/explanation/detection-power.md"
 BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
@@ -53,6 +54,10 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     "assumptions": ("docs/reference/assumptions.md", catalogues.assumptions),
     "observations": ("docs/reference/observations.md", catalogues.observations),
     "fidelity-summary": ("docs/reference/fidelity.md", scorecard.summary),
+    "fidelity-axes": ("docs/reference/fidelity.md", scorecard.axes),
+    "fidelity-proofs": ("docs/reference/fidelity.md", scorecard.proofs),
+    "fidelity-refusals": ("docs/reference/fidelity.md", scorecard.refusals),
+    "readme-proofs": ("README.md", scorecard.proofs),
     "fidelity-operations": ("docs/reference/fidelity.md", scorecard.operations),
     "fidelity-statements": ("docs/reference/fidelity.md", scorecard.loose_statements),
     "fidelity-observations": ("docs/reference/fidelity.md", scorecard.loose_observations),
@@ -122,7 +127,7 @@ def renewed(name: str) -> tuple[Path, str, str]:
 
 def schema_text() -> str:
     """The schema of scenario files as it stands beside the bundled ones."""
-    return json.dumps(scenario_keys.whole_schema(), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(scenario_schema(), indent=1, ensure_ascii=False) + "\n"
 
 
 def main() -> int:

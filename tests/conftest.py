@@ -92,7 +92,7 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 10, 10)  # as in a server: few reference cycles
+    gc.set_threshold(20_000, 20, 50)  # as in a server: few reference cycles
     gc.enable()
 
 

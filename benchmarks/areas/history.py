@@ -6,7 +6,6 @@ Measured in processor time; less is better.
 
 from __future__ import annotations
 
-import gc
 import random
 import time
 from collections.abc import Callable
@@ -18,23 +17,16 @@ from sim import Simulation, load_scenario
 from sim.kernel.work import done
 from sim.read.history.history import History
 from sim.read.history.pages import Query
-from sim.server.service import tune_collector
+from sim.server.collector import rare_collections
 
 MS, S = 1e3, 1.0
 NEARBY, NEAR = 30, 300
 
 
-def figures(rounds: int) -> list[Figure]:
-    """Milliseconds and seconds of each, beside what making the world afresh takes; a page is beside
-    the same page of a run that is a hundredth as long.
-    """
-    scenario, draw = load_scenario("quickstart"), random.Random(1)
-    fresh = [_took(lambda: Simulation(scenario)) for _ in range(rounds)]
-    short, _ = long_run(LONG // 100)
-    long, live = long_run(LONG)
-    thresholds = gc.get_threshold()
-    tune_collector()  # as servers do: with Python's own setting looks cost half as much again
-    history, of_short = History(long), History(short)
+def _looked(
+    history: History, of_short: History, rounds: int, draw: random.Random
+) -> tuple[list[float], ...]:
+    """Return how long pages took, of both, moments for the first time, ready, and nearby."""
     pages = [_took(lambda: done(history.page(Query(after=LONG - 200)))) for _ in range(rounds)]
     same = [_took(lambda: done(of_short.page(Query(after=100)))) for _ in range(rounds)]
     first, created, nearby = [], [], []
@@ -45,8 +37,20 @@ def figures(rounds: int) -> list[Figure]:
         near = [draw.randrange(seq - NEAR, seq + NEAR) for _ in range(NEARBY)]
         took = sorted(_took(partial(_look, history, at)) for at in near)
         nearby.append(took[int(0.95 * NEARBY)])
-    gc.unfreeze()
-    gc.set_threshold(*thresholds)
+    return pages, same, first, created, nearby
+
+
+def figures(rounds: int) -> list[Figure]:
+    """Milliseconds and seconds of each, beside what making the world afresh takes; a page is beside
+    the same page of a run that is a hundredth as long.
+    """
+    scenario, draw = load_scenario("quickstart"), random.Random(1)
+    fresh = [_took(lambda: Simulation(scenario)) for _ in range(rounds)]
+    short, _ = long_run(LONG // 100)
+    long, live = long_run(LONG)
+    history, of_short = History(long), History(short)
+    with rare_collections():  # with Python's own setting looks cost half as much again
+        pages, same, first, created, nearby = _looked(history, of_short, rounds, draw)
     note = f"{LONG} orders by REST"
     return [
         Figure("page of 100 rows", "ms", pages, same, "ms in a short run", Goal(2, lower=True)),

@@ -8,12 +8,12 @@ from functools import cache
 from typing import Any
 
 from sim.read.tables import as_markdown
-from sim.world.format.json_schema import scenario_schema
+from sim.world.format.json_schema import plain_schema
 
 
 @cache
 def whole_schema() -> dict[str, Any]:
-    return scenario_schema()
+    return plain_schema()
 
 
 def keys(*names: str, root: bool = False) -> Callable[[], str]:
@@ -92,10 +92,9 @@ def _value(schema: dict[str, Any]) -> str:
     if "anyOf" in schema:
         if any("const" in way for way in schema["anyOf"]):
             return "text"  # one of many names, which the schema lists for editors
-        ways = [way for way in schema["anyOf"] if way.get("pattern") != _PARAMETER]
-        return " or ".join(dict.fromkeys(_value(way) for way in ways))
+        return " or ".join(dict.fromkeys(_value(way) for way in schema["anyOf"]))
     if "enum" in schema:
-        # The schema has both spellings of a word (`OPEN`, `open`) and both types of a number.
+        # The schema has both types of a number.
         words = {str(value).lower(): f"`{value}`" for value in reversed(schema["enum"]) if value}
         return ", ".join(reversed(words.values()))
     kind = schema.get("type")
@@ -132,7 +131,6 @@ def _described(schema: dict[str, Any]) -> str:
     return str(whole_schema()["$defs"][names[0]]["description"]) if names else ""
 
 
-_PARAMETER = r"\$\{[A-Za-z_]"  # `${name}`, which stands for any value
 _KINDS = {
     ("string",): "text",
     ("integer", "string"): "integer",

@@ -22,6 +22,21 @@ def summary() -> str:
     return as_markdown(page.summary(card()))
 
 
+def axes() -> str:
+    """What is known on each axis of evidence, and how often the sandbox agrees."""
+    return as_markdown(page.axes(card()))
+
+
+def proofs() -> str:
+    """How many operations are proven, not proven and unknown."""
+    return as_markdown(page.proofs(card()))
+
+
+def refusals() -> str:
+    """Which kinds of refusals anybody ever saw."""
+    return as_markdown(page.seen_refusals())
+
+
 def operations() -> str:
     """Every operation and stream, by service."""
     parts = [

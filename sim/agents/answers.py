@@ -8,6 +8,7 @@ characters or backticks, and both single texts and the whole are cut to a maximu
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 TEXT_MAX, BLOCK_MAX, ROWS_MAX = 200, 5_000, 50
@@ -37,6 +38,14 @@ def block(data: Any) -> str:
     if len(rows) > ROWS_MAX:
         text += f"\n… (cut, {len(rows) - ROWS_MAX} more rows)"
     return f"```json\n{text}\n```"
+
+
+def whole_text(text: str, language: str) -> str:
+    """Return a text in a fenced block that it cannot end, uncut: it is to be used as it is."""
+    printable = "".join(each if each.isprintable() or each == "\n" else "\ufffd" for each in text)
+    longest = max(map(len, re.findall("`+", printable)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{printable.rstrip()}\n{fence}"
 
 
 def line(value: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from msgspec import json
 
-from sim.agents.answers import ToolError, answer, block, quoted
+from sim.agents.answers import ToolError, answer, block, quoted, whole_text
 from sim.agents.session import AgentSession
 from sim.agents.tools import ExchangeName, scenario_of
 
@@ -44,7 +44,7 @@ def investigate(
     else:
         raise ToolError("Give a scenario that fails, or expect: what should hold on the exchange.")
     options += [f"--out={small}", f"--trials={_TRIALS}"]
-    done = _sim("shrink", str(source), *options, within=SHRINK_S)
+    done = _sim(session, "shrink", str(source), *options, within=SHRINK_S)
     if done is not None and done.returncode == _NOTHING_FAILS:
         return answer(
             "There is nothing to shrink:",
@@ -57,8 +57,8 @@ def investigate(
     return "\n\n".join(
         [
             "The smallest that still fails the same way:",
-            block(small.read_text().splitlines()),
-            _causes(small, only),
+            whole_text(small.read_text(), "yaml"),
+            _causes(session, small, only),
             "Next: `start` with this scenario reproduces it; `catalogue` explains a name.",
         ]
     )
@@ -77,12 +77,12 @@ def _text_of(session: AgentSession, scenario: str) -> str:
     return f"extends: {scenario}\nname: {name}\n"
 
 
-def _causes(small: Path, only: str) -> str:
+def _causes(session: AgentSession, small: Path, only: str) -> str:
     """Describe what the failure depends on: alternatives under which the scenario passes."""
     table = small.with_suffix(".json")
     table.unlink(missing_ok=True)
     options = ["--vary=assumptions", "--vary=quirks", f"--only={only}", "--jobs=1"]
-    done = _sim("sweep", str(small), *options, f"--json={table}", within=SWEEP_S)
+    done = _sim(session, "sweep", str(small), *options, f"--json={table}", within=SWEEP_S)
     if done is None:
         return "Its dependence on assumptions was not found in time: name some with only."
     if not table.exists():
@@ -94,17 +94,17 @@ def _causes(small: Path, only: str) -> str:
     return "It passes, and so depends on these, with:\n\n" + block(passing)
 
 
-def _sim(*arguments: str, within: float) -> subprocess.CompletedProcess[str] | None:
-    """Run a command; None if it took too long."""
+def _sim(
+    session: AgentSession, *arguments: str, within: float
+) -> subprocess.CompletedProcess[str] | None:
+    """Run a command, which `stop` can end; None if it took too long."""
     command = [sys.executable, "-P", "-m", "sim", *arguments]
-    try:
-        return subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=within,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return None
+    pipes: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with session.search(subprocess.Popen(command, text=True, **pipes)) as running:
+        try:
+            out, err = running.communicate(timeout=within)
+        except subprocess.TimeoutExpired:
+            return None
+    if running.returncode < 0:
+        raise ToolError("The search was ended.")
+    return subprocess.CompletedProcess(command, running.returncode, out, err)

@@ -123,6 +123,8 @@ def perform(session: AgentSession, name: str, arguments: dict[str, Any]) -> tupl
         return f"There is no tool {quoted(name)}. Tools: {', '.join(TOOLS)}.", True
     if problem := tool.problem(arguments):
         return problem, True
+    if name == "stop" and session.end_searches():
+        return "The search was ended. Exchanges go on: `stop` again ends one.", False
     with session.exclusive():
         try:
             return tool.by(session, **arguments), False

@@ -84,9 +84,13 @@ def make_server(sessions: Sessions, version: str) -> Server[Any]:
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         session = sessions.of(_session_of(context))
         # Tools wait for the exchange, so they run in a thread.
-        text, failed = await asyncio.to_thread(
-            perform, session, params.name, dict(params.arguments or {})
-        )
+        try:
+            text, failed = await asyncio.to_thread(
+                perform, session, params.name, dict(params.arguments or {})
+            )
+        except asyncio.CancelledError:
+            session.end_searches()
+            raise
         content: list[Any] = [types.TextContent(type="text", text=text)]
         return types.CallToolResult(content=content, is_error=failed)
 

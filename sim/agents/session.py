@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import secrets
 import shutil
+import subprocess
 import tempfile
 import threading
 import time
@@ -158,6 +159,7 @@ class AgentSession:
         self._running: dict[str, RunningExchange] = {}
         self._expired: set[str] = set()
         self._lock = threading.RLock()
+        self._searches: set[subprocess.Popen[str]] = set()
         self._numbered = 0
 
     @contextmanager
@@ -166,6 +168,26 @@ class AgentSession:
         with self._lock:
             self.expire()
             yield
+
+    @contextmanager
+    def search(self, running: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+        """Know of a command for as long as it runs, and end it after that."""
+        self._searches.add(running)
+        try:
+            yield running
+        finally:
+            self._searches.discard(running)
+            running.kill()
+            running.wait()
+
+    def end_searches(self) -> int:
+        """End the commands that run, unless others may have asked for them; their tool, which has
+        the lock, then answers.
+        """
+        searches = [] if self.shared else [*self._searches]
+        for running in searches:
+            running.terminate()
+        return len(searches)
 
     @property
     def names(self) -> list[str]:
@@ -236,6 +258,7 @@ class AgentSession:
 
     def close(self) -> None:
         """End everything, and remove the journals."""
+        self.end_searches()
         with self._lock:
             while self._running:
                 self.stop(next(iter(self._running)))

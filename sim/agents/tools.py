@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
+from math import log
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from sim.agents.answers import ToolError, answer, quoted
@@ -17,6 +19,7 @@ from sim.agents.session import AgentSession, RunningExchange
 from sim.core.model.refusals import Refusal
 from sim.kernel import resources
 from sim.read.catalogues import CATALOGUES, name_of, rows
+from sim.run.simulation import Simulation
 from sim.server.listeners import SURFACES
 from sim.world.format.scenario import Scenario
 
@@ -32,7 +35,9 @@ _VIEWS = {"accounts": "account", "orders": "id", "trades": "id", "instruments": 
 
 def start(
     session: AgentSession,
-    scenario: Annotated[str, "bundled name, file, or YAML text; default: quickstart"] = "",
+    scenario: Annotated[
+        str, "bundled name, file, YAML text, or a journal to go on from; default: quickstart"
+    ] = "",
     seed: Annotated[int | None, "default: the scenario's"] = None,
 ) -> str:
     """Serve an exchange on free local ports, its clock standing still. Answers addresses and
@@ -41,8 +46,14 @@ def start(
     from sim.testing.exchange_fixture import ServedExchange
 
     name = session.new_name()
-    loaded = scenario_of(session, scenario or "quickstart", single=True)
-    served = ServedExchange(loaded, seed=seed, journal=session.folder / f"{name}.ndjson")
+    replayed = _replayed(scenario) if is_journal(session, scenario) else None
+    loaded = (
+        scenario_of(session, scenario or "quickstart", single=True)
+        if replayed is None
+        else replayed.scenario
+    )
+    journal = session.folder / f"{name}.ndjson"
+    served = ServedExchange(loaded, seed=seed, journal=journal, replayed=replayed)
     session.add(RunningExchange(name, served))
     ready = served.ready
     keys = ("firm", "client_id", "private_key_path", "audience", "users")
@@ -62,6 +73,22 @@ def start(
         then="run the client, or use `call` and `order`; then `history` shows what the exchange saw"
         " and `explain` why something was refused. `advance` moves time.",
     )
+
+
+def is_journal(session: AgentSession, source: str) -> bool:
+    """Return whether a source is the path of a journal that the session may read."""
+    return not session.confined and source.endswith(".ndjson") and Path(source).is_file()
+
+
+def _replayed(journal: str) -> Simulation:
+    """Return the run of a journal at its end. Raises ToolError if it does not replay."""
+    from sim.read.errors import UnreadableJournal
+    from sim.read.replay import Divergence, simulation_at
+
+    try:
+        return simulation_at(journal)
+    except (UnreadableJournal, Divergence) as error:
+        raise ToolError(f"The journal cannot be replayed: {quoted(error)}.") from None
 
 
 def scenario_of(session: AgentSession, source: str, *, single: bool = False) -> Scenario:
@@ -84,7 +111,7 @@ def scenario_of(session: AgentSession, source: str, *, single: bool = False) -> 
 
 
 def stop(session: AgentSession, exchange: ExchangeName = "") -> str:
-    """End an exchange and its branches. Its state is lost."""
+    """End an exchange and its branches, whose state is lost; if `investigate` runs, only that."""
     ended = session.stop(session.find(exchange).name)
     left = f" Still running: {', '.join(session.names)}." if session.names else ""
     return f"Ended: {', '.join(ended)}.{left}"
@@ -241,6 +268,9 @@ def docs(session: AgentSession, query: Annotated[str, "some words"]) -> str:
 
 
 _SECTION_MAX, _SECTIONS = 1_800, 3
+_STOP_WORDS = frozenset(
+    ("a", "an", "and", "can", "do", "for", "how", "i", "in", "is", "it", "my", "of", "on", "the")
+) | {"to", "was", "what", "with"}
 
 
 class GuideSection(NamedTuple):
@@ -250,12 +280,18 @@ class GuideSection(NamedTuple):
     title: str
     text: str
 
-    def relevance(self, words: list[str]) -> float:
-        """Return how well it answers a question with these words; 0 if it contains none."""
-        title, text = self.title.lower(), self.text.lower()
-        hits = sum(4 * (word in title) + min(text.count(word), 5) for word in words)
-        has_all = all(word in title or word in text for word in words)
-        return hits * (3 if has_all else 1) / (1 + len(text) / 8_000)
+    def relevance(self, words: dict[str, float]) -> float:
+        """Return how well it answers a question with these words and their weights.
+
+        Guides say how something is done; a table of the reference only names it.
+        """
+        title, text = _stems(self.title), _stems(self.text)
+        hits = sum(
+            weight * (6 * (word in title) + min(text[word], 4)) for word, weight in words.items()
+        )
+        met = sum(weight for word, weight in words.items() if word in title or word in text)
+        guide = 2.0 if self.page.startswith(("how-to/", "tutorials/", "skill")) else 1.0
+        return guide * hits * (met / (sum(words.values()) or 1)) ** 2 / (1 + len(self.text) / 8_000)
 
     def shortened(self) -> str:
         """Return the section as Markdown."""
@@ -264,11 +300,27 @@ class GuideSection(NamedTuple):
 
 
 def found_sections(question: str) -> list[str]:
-    """Return the sections that are most relevant to some words, the best first."""
-    words = [word for word in re.findall(r"[a-z0-9_.]+", question.lower()) if len(word) > 1]
-    scored = [(section.relevance(words), section) for section in _sections()]
+    """Return the sections that are most relevant to some words, the best first. A word weighs the
+    more, the fewer sections have it.
+    """
+    sections = _sections()
+    counts = {
+        word: sum(word in _stems(section.text + section.title) for section in sections)
+        for word in _stems(question).keys() - _STOP_WORDS
+    }
+    words = {word: log(len(sections) / count) for word, count in counts.items() if count}
+    scored = [(section.relevance(words), section) for section in sections]
     best = sorted(scored, key=lambda pair: pair[0], reverse=True)[:_SECTIONS]
     return [section.shortened() for score, section in best if score > 0]
+
+
+@lru_cache(maxsize=4096)
+def _stems(text: str) -> Counter[str]:
+    """Return the words of a text and how often it has them, without the endings of plurals and
+    verbs.
+    """
+    words = re.findall(r"[a-z0-9_.]*[a-z0-9_]", text.lower())
+    return Counter(re.sub(r"(?<=\w\w\w)(ing|ed|es|s|e)$", "", word) for word in words)
 
 
 @cache

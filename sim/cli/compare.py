@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: Options) -> None:
-    parser.add_argument("recording", metavar="FILE", type=Path, help="recording or HAR file")
+    parser.add_argument("recording", metavar="FILE", type=Path, help="recording, HAR or shape file")
     scenario = "replay the session into this scenario, and compare values, order and causality too"
     parser.add_text("--scenario", "NAME", scenario)
     parser.add_option("--seed", "seed of the scenario", type=count, metavar="N")
@@ -50,12 +50,16 @@ def add_arguments(parser: Options) -> None:
     against = "show what is new since an earlier comparison (its --json file)"
     parser.add_path("--against", "FILE", against)
     parser.add_path("--junit", "FILE", "write JUnit XML, one case per operation in the recording")
+    shapes = "write what the recording shows, without any value, to a new file"
+    parser.add_path("--shapes", "FILE", shapes)
     add_json(parser, "the comparison")
 
 
 def problems(args: argparse.Namespace) -> Iterator[str]:
     if args.seed is not None and not args.scenario:
         yield "--seed needs --scenario NAME"
+    if args.shapes is not None and args.shapes.exists():
+        yield f"{args.shapes} exists already and is not overwritten; choose another file"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
             f"{args.propose} exists already and is not overwritten; choose another file"
         )
     out = text_output(args)
-    check_writable([args.junit, args.propose])
+    check_writable([args.junit, args.propose, args.shapes])
     accepted = read_accepted(args.accepted) if args.accepted else ()
     earlier = read_earlier(args.against) if args.against else None
     with uncollected():
@@ -98,6 +102,10 @@ def _compared(args: argparse.Namespace) -> RecordingComparison:
     from sim.evidence.recording.reading import read_recording
 
     recording = read_recording(args.recording)
+    if args.shapes is not None:
+        from sim.evidence.shapes import write_shapes
+
+        write_shapes(recording, args.shapes)
     if args.scenario:
         return compare_with(args.recording, recording, _scenario(args), args.seed)
     return compare(args.recording, recording, args.reading or "documented")

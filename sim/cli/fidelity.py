@@ -9,6 +9,7 @@ examples:
   sim fidelity
   sim fidelity session.ndjson --out fidelity.html
   sim fidelity mon.ndjson tue.ndjson --scenario quickstart --out fidelity.md
+  sim fidelity --documents published/
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from sim.cli.arguments import Options, check_writable, count, usage_error
+from sim.cli.arguments import FAILED, Options, check_writable, count, usage_error
 from sim.cli.json_output import add_json, give_json, text_output
-from sim.read.layout import put
+from sim.read.layout import counted, put
 
 if TYPE_CHECKING:
     from sim.evidence.scorecard.scorecard import Scorecard
@@ -37,6 +38,10 @@ def add_arguments(parser: Options) -> None:
     inferred = "verdicts on assumptions and quirks, as `sim infer --json FILE` wrote them"
     parser.add_path("--inferred", "FILE", inferred)
     parser.add_path("--out", "FILE", "write the page: FILE.md or FILE.html")
+    documents = "hold published OpenAPI, protobuf and changelog files in a folder against ours"
+    parser.add_path("--documents", "FOLDER", documents)
+    lists = "print what is proven, what is not and what is unknown, by operation and axis"
+    parser.add_flag("--summary", lists)
     add_json(parser, "the scorecard")
 
 
@@ -44,16 +49,34 @@ def run(args: argparse.Namespace) -> int:
     if problem := _problem(args):
         return usage_error(problem)
     out = text_output(args)
+    if args.documents:
+        return _documents(args, out)
     check_writable([args.out])
     card = _scorecard(args)
     if args.out:
         _write_page(args.out, card)
     give_json(args, card.document())
-    for line in _summary(card):
+    for line in _lists(card) if args.summary else _summary(card):
         put(line, file=out)
     if args.out:
         put(f"the page is {args.out}", file=out)
     return 0
+
+
+def _documents(args: argparse.Namespace, out: TextIO) -> int:
+    """Say what moved in published documents; exit 1 if something did."""
+    from sim.evidence.documents import moved
+
+    rows = moved(args.documents)
+    give_json(args, {"documents": rows})
+    for name, differences in rows.items():
+        put(f"{name}: {counted(len(differences), 'difference')}", file=out)
+        for row in differences:
+            put(
+                f"  {row['subject']}: published {row['published']}, here {row['contract']}",
+                file=out,
+            )
+    return FAILED if any(rows.values()) else 0
 
 
 def _problem(args: argparse.Namespace) -> str:
@@ -87,6 +110,13 @@ def _write_page(path: Path, card: Scorecard) -> None:
     markdown = page(card)
     text = html(markdown) if path.suffix.lower() == ".html" else markdown
     path.write_text(text, encoding="utf-8")
+
+
+def _lists(card: Scorecard) -> Iterator[str]:
+    """What is proven, not proven and unknown."""
+    for kind, rows in card.summary().items():
+        yield f"{kind}: {counted(len(rows), 'operation')}"
+        yield from (f"  {row}" for row in rows)
 
 
 def _summary(card: Scorecard) -> Iterator[str]:

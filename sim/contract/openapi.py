@@ -12,7 +12,7 @@ from msgspec import json
 
 from sim.contract.contract import Contract, Operation, Plane, Route, RpcService
 from sim.contract.messages import Message, find_message
-from sim.contract.openapi_schemas import Components, Schema, described
+from sim.contract.openapi_schemas import Components, Schema, described, schema_name
 from sim.contract.operation import VARIABLE
 from sim.contract.wire_fields import TEXTUAL, Field, fields_of
 from sim.kernel import resources
@@ -187,8 +187,8 @@ def _operation(
         item["parameters"].append(_parameter(_PARTICIPANT, "header", required, {"type": "string"}))
     if route.body:
         item["requestBody"] = _request_body(components, route, variables)
-    if credential != "none":
-        item["security"] = [{scheme: [] for scheme in _SCHEMES[credential]}]
+    schemes = _SCHEMES[credential]  # none is `security: []`, which linters want to read
+    item["security"] = [{scheme: [] for scheme in schemes}] if schemes else []
     return item
 
 
@@ -303,8 +303,8 @@ def _about(operation: Operation) -> dict[str, Any]:
         "grpc": list(operation.full_methods),
     }
     if operation.content == "web_socket":
-        client = f"{operation.request_name}.input"
-        about["frames"] = {"client": client, "server": operation.response_name}
+        client = schema_name(operation.request_name, "Input")
+        about["frames"] = {"client": client, "server": schema_name(operation.response_name)}
     return {key: value for key, value in about.items() if value not in ("", [], None)}
 
 

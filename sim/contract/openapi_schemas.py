@@ -7,6 +7,7 @@ the codec accepts more (snake_case, numbers for text, enumeration numbers).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -34,9 +35,7 @@ _LONG_PATTERN = {True: "^-?[0-9]{1,18}$", False: "^[0-9]{1,18}$"}
 
 
 class Components:
-    """Collects the schemas of a document under the messages' full names; those of requests have
-    the suffix ".input".
-    """
+    """Collects the schemas of a document, under the names of `schema_name`."""
 
     def __init__(
         self, now: Instant, *, vendor_prefix: bool = False, switches: frozenset[str] = frozenset()
@@ -48,7 +47,7 @@ class Components:
 
     def answer(self, cls: type[Message]) -> Schema:
         """Reference to a message as the service writes it."""
-        return self._reference(cls, cls.__full_name__, answer=True)
+        return self._reference(cls, schema_name(cls.__full_name__), answer=True)
 
     def request(self, cls: type[Message], *, in_path: frozenset[str] = frozenset()) -> Schema:
         """A message in a request: a reference, or the message without the fields that the path of
@@ -56,7 +55,7 @@ class Components:
         """
         if in_path:
             return self._message(cls, answer=False, without=in_path)
-        return self._reference(cls, f"{cls.__full_name__}.input", answer=False)
+        return self._reference(cls, schema_name(cls.__full_name__, "Input"), answer=False)
 
     def parameter(self, field: Field) -> Schema:
         """Schema of a field in a query string or path: one value or a list."""
@@ -132,11 +131,12 @@ class Components:
         return dict(_SIMPLE[field.kind])
 
     def _enum(self, full_name: str) -> Schema:
-        if full_name not in self.schemas:
+        name = schema_name(full_name)
+        if name not in self.schemas:
             members: Any = find(full_name)
             names = [member.name for member in members]
-            self.schemas[full_name] = described({"type": "string", "enum": names}, full_name)
-        return {"$ref": f"#/components/schemas/{full_name}"}
+            self.schemas[name] = described({"type": "string", "enum": names}, full_name)
+        return {"$ref": f"#/components/schemas/{name}"}
 
 
 _SIMPLE: dict[str, Schema] = {
@@ -164,6 +164,15 @@ def nullable(schema: Schema) -> Schema:
     if "$ref" in schema:
         return {"anyOf": [schema, {"type": "null"}]}
     return schema | {"type": [schema["type"], "null"]} if "type" in schema else schema
+
+
+def schema_name(full_name: str, suffix: str = "") -> str:
+    """Return the name of a message or enumeration in a document, in requests with a suffix.
+
+    "exchange.v1.Outer.Inner" is "exchange.v1.Outer_Inner": generators make modules of what stands
+    before a dot, and a module cannot have the name of a class beside it.
+    """
+    return re.sub(r"(\.[A-Z]\w*)\.", r"\1_", full_name) + suffix
 
 
 def described(schema: Schema, full_name: str) -> Schema:

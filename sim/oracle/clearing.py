@@ -101,7 +101,7 @@ class ClearingRules:
             held = exchange.position(account, deal.symbol)
             before = held.net, held.cost, held.realized
             begin_day(exchange, held)
-            held.fees = None
+            held.fees -= commission
             apply_fill(held, -sign, deal.qty, deal.price)
             expect_position(exchange, account, deal.symbol, held, before, "M42")
             amount = sign * deal.qty * deal.price + commission

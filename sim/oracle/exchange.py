@@ -57,7 +57,7 @@ class NaiveExchange:
             held = self.position(row["account"], row["symbol"])
             held.net, held.cost, held.realized = row["net"], row["cost"], row["realized"]
             held.bought, held.sold = row["qty_bought"], row["qty_sold"]
-            held.bod, held.changed, held.fees = row["bod_net"], row["changed"], None
+            held.bod, held.changed, held.fees = row["bod_net"], row["changed"], row["fees"]
         for row in beginning.orders:
             if row.get("state") == PENDING_NEW:
                 self.received[row["id"]] = order_from(row)

@@ -34,13 +34,10 @@ def trade(
         elif aggressor or mode == "both_taker":
             charge = taker_charge(market, order, theta, qty, price)
         else:
-            charge = rounded(market, -fee(market, theta.maker, qty, price))
-        units = market.price_scale * market.qty_scale
-        commission = int(charge * units)
-        held = exchange.position(order.account, market.symbol)
-        if held.fees is not None:
-            held.fees += Fraction(commission, units)
+            charge = -rounded(market, fee(market, theta.maker, qty, price))
+        commission = int(charge * market.price_scale * market.qty_scale)
         fill(exchange, market, order, qty, price, commission, aggressor=aggressor)
+        exchange.position(order.account, market.symbol).fees += commission
         move(exchange, market, order, qty, price)
         pay(exchange, market, order, qty, price, commission)
         exchange.filled.append((order.account, market.symbol))
@@ -179,6 +176,7 @@ def expect_position(
         bought=held.bought,
         sold=held.sold,
         bod=held.bod,
+        fees=held.fees,
     )
 
 

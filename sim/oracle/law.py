@@ -109,8 +109,6 @@ class Law:
             self._executed(event)
         else:
             self._caused(event)
-            if kind == "PositionChanged":  # by a trade that is not decided
-                self.exchange.position(event["account"], event["symbol"]).fees = None
         self._adopt(event)
 
     def _compare(self, expected: Expected, event: Document) -> None:
@@ -136,7 +134,7 @@ class Law:
             self._adopt_order(event["execution"]["order"])
         elif event["event"] == "PositionChanged":
             held = self.exchange.position(event["account"], event["symbol"])
-            for name in ("net", "cost", "realized", "bought", "sold", "bod"):
+            for name in ("net", "cost", "realized", "bought", "sold", "bod", "fees"):
                 setattr(held, name, event[name])
             held.changed = event["at"]
         elif event["event"] == "CashMoved":

@@ -255,8 +255,8 @@ class SettlementRules:
         if wish is None or symbol not in exchange.markets or symbol in self._settled:
             return
         market, price = exchange.market(symbol), wish.get("price")
-        whole = _is_price(price) and (Fraction(str(price)) * market.price_scale).denominator == 1
-        possible = whole and not (wish.get("preliminary") and is_final(market))
+        exact = _is_price(price) and (Fraction(str(price)) * market.price_scale).denominator == 1
+        possible = exact and not (wish.get("preliminary") and is_final(market))
         if observed.rule == "T3":
             self._hearing.undecided("a bound of totals")
         elif "message" not in observed.out or possible:

@@ -105,9 +105,8 @@ def order_from(row: Document) -> NaiveOrder:
 
 @dataclass(slots=True)
 class NaivePosition:
-    """Net contracts of an account in an instrument, and what they cost, in notional units.
-
-    `fees` are those of all fills in dollars, before they were rounded; None if not all are known.
+    """Net contracts of an account in an instrument, what they cost, and the fees of all fills, in
+    notional units.
     """
 
     net: int = 0
@@ -117,7 +116,7 @@ class NaivePosition:
     sold: int = 0
     bod: int = 0
     changed: Instant = 0
-    fees: Fraction | None = Fraction(0)
+    fees: int = 0
 
 
 @dataclass(slots=True)

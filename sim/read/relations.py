@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
@@ -301,7 +302,7 @@ def _field(node: ast.expr, document: dict[str, Any]) -> Any:
 def _number(value: Any) -> Fraction:
     if isinstance(value, dict):
         value = value.get("value")
-    if not isinstance(value, int | float | str):
+    if not isinstance(value, int | float | str | Decimal):
         raise _Missing
     try:
         return Fraction(str(int(value) if isinstance(value, bool) else value))

@@ -65,8 +65,8 @@ _LATE = ("250ms", "1s", "12s", "31s", "2m")
 FAULT_KINDS = (
     FaultKind("error", (*CALLS, *MESSAGES), {"status": 503}),
     FaultKind("limited", CALLS, {"status": 429, "retry_after": "2s"}, delays=("1s", "30s")),
-    FaultKind("odd wait", HTTP, {"status": 429, "retry_after": "0.5"}),
     FaultKind("lost", CALLS, {"status": 504, "handled": True}),
+    FaultKind("odd wait", HTTP, {"status": 429, "retry_after": "0.5"}),
     FaultKind("late", (*CALLS, *MESSAGES), {"delay": "4s"}, delays=_LATE),
     FaultKind("late engine", ("engine",), {"delay": "6s"}, delays=("1s", "4s", "12s", "31s")),
     FaultKind("close", HTTP, {"close": True}, wire=True),
@@ -204,6 +204,17 @@ class Trial(NamedTuple):
             "fault": faults[0],
             "faults": faults,
         }
+
+
+def trial_of(document: dict[str, Any]) -> Trial:
+    """Return the trial of a test that was written as JSON."""
+    names = document["kind"].split(" + ")
+    faults = tuple(
+        Point(match["plane"], match.get("operation", ""), match["nth"], name, fault["act"])
+        for name, fault in zip(names, document["faults"], strict=True)
+        for match in (fault["match"],)
+    )
+    return Trial(document["test"], faults, document["verdict"], (document["why"],))
 
 
 def by_point(trials: Iterable[Trial]) -> dict[tuple[str, str], list[Trial]]:

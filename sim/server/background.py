@@ -165,15 +165,19 @@ def serve_in_thread(
     journal: BinaryIO | None = None,
     settings: Settings | None = None,
     observer: Observer | None = None,
+    replayed: Simulation | None = None,
 ) -> BackgroundService:
-    """Serve a scenario on free loopback ports from a background thread. `observer` is notified
-    about it and its forks.
+    """Serve a scenario, or a fork of a replayed run, on free loopback ports from a background
+    thread. `observer` is notified about it and its forks.
     """
     settings = settings or Settings()
     bound = bind(settings.host, 0)
     try:
         settings = settings_at(settings, addresses_of(bound))
-        simulation = Simulation(scenario, seed=seed, journal=journal, settings=settings)
+        if replayed is not None:
+            simulation = replayed.fork(journal=journal, settings=settings)
+        else:
+            simulation = Simulation(scenario, seed=seed, journal=journal, settings=settings)
         return BackgroundService(simulation, clock, bound, observer)
     except BaseException:
         bound.close()

@@ -9,7 +9,6 @@ order, and lets the clock driver or a command move time from due instant to due 
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -34,6 +33,7 @@ from sim.core.exchange import Exchange
 from sim.core.model.refusals import Code, InvalidRequest
 from sim.kernel.instants import OUT_OF_RANGE, Instant, is_supported_instant
 from sim.run.simulation import Simulation
+from sim.server import collector
 from sim.server.clock_driver import ClockDriver
 from sim.server.console import Observer
 from sim.server.event_loop import Tasks, Watchers
@@ -415,7 +415,7 @@ class Host:
 
     def _start_over(self, effects: list[Effect]) -> None:
         """End everything that belongs to the moment that was left."""
-        gc.unfreeze()
+        collector.release()
         self.webhooks.abandon()
         self.apply(effects)
         self.streams.end_all(STARTED_OVER)
@@ -449,7 +449,7 @@ class Host:
 
     async def stop(self) -> None:
         """End streams, release held replies, send no more webhooks."""
-        gc.unfreeze()
+        collector.release()
         self.driver.stop()
         self.history_access.stop()
         self.streams.end_all(STOPPING)

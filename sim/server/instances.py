@@ -80,7 +80,7 @@ class Instances:
 
     async def start_main(self, host: Host, bound: BoundSockets) -> Service:
         """Serve the first instance. Raises CouldNotListen if gRPC's port is in use."""
-        service = self._services[MAIN] = await self._served(host, bound, first=True)
+        service = self._services[MAIN] = await self._served(host, bound)
         return service
 
     def name_of(self, host: Host) -> str:
@@ -221,7 +221,7 @@ class Instances:
                     on_end=partial(self._on_end, journal) if self._on_end is not None else None,
                     tls_ca=addresses.tls_ca,
                 )
-                self._services[name] = await self._served(host, bound, first=False)
+                self._services[name] = await self._served(host, bound)
             except BaseException:
                 bound.close()
                 file.close()
@@ -241,14 +241,9 @@ class Instances:
             self._starting.discard(name)
         return name
 
-    async def _served(self, host: Host, bound: BoundSockets, *, first: bool) -> Service:
+    async def _served(self, host: Host, bound: BoundSockets) -> Service:
         return await Service.start(
-            host,
-            bound,
-            identity=self._identity,
-            control_token=self._control_token,
-            instances=self,
-            first=first,
+            host, bound, identity=self._identity, control_token=self._control_token, instances=self
         )
 
     def _reserve(self, name: str) -> str:

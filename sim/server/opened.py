@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from sim.api.pipeline.settings import Settings
 from sim.read.layout import put
+from sim.server.collector import rare_collections
 from sim.server.console import Console
 from sim.server.history_access import OpenedRun
 from sim.server.host import Host
@@ -77,15 +78,16 @@ async def _show(
     replaying = asyncio.ensure_future(opened.replay())
     telling = asyncio.ensure_future(_tell(host, opened, console))
     code = 0
-    await asyncio.wait((replaying, shutdown.code), return_when=asyncio.FIRST_COMPLETED)
-    if replaying.done():
-        try:
-            replaying.result()
-            console.say(f"replayed {recorded.total} inputs, every line as recorded")
-        except Divergence as difference:
-            code = DIVERGED
-            put(*difference.lines(), file=sys.stderr, flush=True)
-    code = await shutdown.code or code
+    with rare_collections():
+        await asyncio.wait((replaying, shutdown.code), return_when=asyncio.FIRST_COMPLETED)
+        if replaying.done():
+            try:
+                replaying.result()
+                console.say(f"replayed {recorded.total} inputs, every line as recorded")
+            except Divergence as difference:
+                code = DIVERGED
+                put(*difference.lines(), file=sys.stderr, flush=True)
+        code = await shutdown.code or code
     replaying.cancel()
     telling.cancel()
     await instances.stop()

@@ -5,7 +5,6 @@ for the end.
 from __future__ import annotations
 
 import asyncio
-import gc
 import secrets
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from sim.kernel.journal import JournalLost
 from sim.read.commands import sim_command
 from sim.read.layout import put
 from sim.run.simulation import Simulation
+from sim.server.collector import rare_collections
 from sim.server.console import Console
 from sim.server.host import Host
 from sim.server.http.fast_path import AVAILABLE as FAST_PATH_AVAILABLE
@@ -95,23 +95,20 @@ async def _serve(
         tls_ca=identity.ca_file if identity else None,
     )
     await instances.start_main(host, bound)
-    gc.callbacks.append(_freeze_survivors)
-    shutdown.on_signals(console)  # a program that reads that it is ready may end it
-    _announce(options, console, _write_ready_file(options, instances, token), token)
-    if options.watch is not None:
-        from sim.server.watching import watch
+    with rare_collections():
+        shutdown.on_signals(console)  # a program that reads that it is ready may end it
+        _announce(options, console, _write_ready_file(options, instances, token), token)
+        if options.watch is not None:
+            from sim.server.watching import watch
 
-        def reloaded(fresh: ReloadedScenario) -> None:
-            """Symbols, parties and journal may have changed."""
-            instances.journal = fresh.journal
-            _write_ready_file(options, instances, token)
+            def reloaded(fresh: ReloadedScenario) -> None:
+                """Symbols, parties and journal may have changed."""
+                instances.journal = fresh.journal
+                _write_ready_file(options, instances, token)
 
-        say = partial(console.say, error=True)
-        host.tasks.spawn(watch(host, options.watch(host.settings), say, reloaded))
-    try:
+            say = partial(console.say, error=True)
+            host.tasks.spawn(watch(host, options.watch(host.settings), say, reloaded))
         code = await shutdown.code
-    finally:
-        gc.callbacks.remove(_freeze_survivors)  # a program that runs the command may go on
     await instances.stop()
     if telemetry is not None:
         telemetry.close()
@@ -124,14 +121,6 @@ async def _serve(
     if instances.journal is not None:
         console.say(f"replay: {sim_command('replay', instances.journal)}")
     return code
-
-
-def _freeze_survivors(phase: str, info: dict[str, int]) -> None:
-    """Exclude what a full collection has left from later ones, which would take longer and longer
-    as the run grows. The host lifts that where many objects become garbage.
-    """
-    if phase == "stop" and info["generation"] == 2:
-        gc.freeze()
 
 
 def _write_ready_file(

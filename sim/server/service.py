@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from ssl import SSLContext
 
 from sim.server.control.call import InstanceControl
@@ -46,11 +45,10 @@ class Service:
         identity: Identity | None = None,
         control_token: str = "",
         instances: InstanceControl | None = None,
-        first: bool = True,
     ) -> Service:
-        """Accept connections on every bound surface, and on gRPC if it is served. Raises
-        CouldNotListen if gRPC's port is in use. `first` means that the process serves no
-        other instance yet.
+        """Accept connections on every bound surface, and on gRPC if it is served.
+
+        Raises CouldNotListen if gRPC's port is in use.
         """
         tls = (identity.private_key, identity.certificate_chain) if identity else None
         grpc = None
@@ -78,8 +76,6 @@ class Service:
         ]
         if grpc is not None:
             await grpc.start()
-        if first:
-            tune_collector()
         return cls(host, grpc, http, addresses, context)
 
     async def stop(self) -> None:
@@ -92,14 +88,3 @@ class Service:
         if self._grpc is not None:
             stopping.append(self._grpc.stop())
         await asyncio.gather(*stopping)
-
-
-def tune_collector() -> None:
-    """Exclude the world, which stays, from garbage collection, and collect rarely, because there
-    are few cycles.
-    """
-    if gc.isenabled():
-        gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
-    gc.enable()

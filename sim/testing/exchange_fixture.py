@@ -61,13 +61,16 @@ class ServedExchange:
         seed: int | None = None,
         journal: Path,
         observer: Observer | None = None,
+        replayed: Simulation | None = None,
     ) -> None:
         from sim.server.background import serve_in_thread
         from sim.server.journal_file import open_journal
 
         fuse.arm()  # until `close`
         self._file: BinaryIO | None = open_journal(journal)
-        running = serve_in_thread(scenario, seed=seed, journal=self._file, observer=observer)
+        running = serve_in_thread(
+            scenario, seed=seed, journal=self._file, observer=observer, replayed=replayed
+        )
         self._attach(running, journal)
 
     def _attach(self, running: BackgroundService | BackgroundInstance, journal: Path) -> None:

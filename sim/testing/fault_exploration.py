@@ -5,6 +5,9 @@ fault at every point, and survives the fault if it passes. With `--explore-pairs
 faults follow (`sim/search/fault_points.py`). A test that does not end is stopped, because its
 client waits without a timeout of its own, and the verdict says where it waits.
 
+With `--explore-jobs N` further processes of pytest make the trials whose numbers are theirs
+(`--explore-shard`), and this one collects what they write.
+
 A fault that a test did not survive is one more failure of the test, so that exit code, last line
 and JUnit agree; so is an exploration that was interrupted, and one that met no call at all.
 """
@@ -13,13 +16,17 @@ from __future__ import annotations
 
 import asyncio
 import io
+import operator
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 from types import FrameType
 from typing import Any, TextIO, cast
@@ -32,20 +39,24 @@ from sim.read.layout import counted
 from sim.read.progress import Progress, reporting
 from sim.search.fault_points import (
     FAILED,
+    FAULT_KINDS,
     HUNG,
     INVARIANT,
+    NOT_AFFECTED,
     SURVIVED,
     FaultSet,
     Trial,
     by_point,
     points,
     sets_of,
+    trial_of,
     try_sets,
 )
 
 SURVEY: pytest.StashKey[dict[tuple[str, str], int]] = pytest.StashKey()
 ARMED: pytest.StashKey[list[str]] = pytest.StashKey()
 BROKEN: pytest.StashKey[list[str]] = pytest.StashKey()
+IDLE: pytest.StashKey[bool] = pytest.StashKey()  # whether an armed fault never acted
 
 LONGEST_S = 10.0
 SHOWN = 12
@@ -75,6 +86,12 @@ class Explorer:
         self._config = config
         self.trials: list[Trial] = []
         self.sets: list[Trial] = []
+        self._order: list[tuple[str, str, str]] = []
+        shard, _, shards = str(config.getoption("explore_shard")).partition("/")
+        jobs = config.getoption("explore_jobs") if shards == "1" else 1
+        self._shard, self._shards = int(shard), max(int(shards), jobs)
+        self._others = OtherShards(config, jobs) if jobs > 1 else None
+        self._problems: list[str] = []
         self._unused = 0
         self._failing: list[str] = []
 
@@ -95,7 +112,8 @@ class Explorer:
         elif any(report.failed for report in reports):
             self._failing.append(item.nodeid)
         elif not any(report.skipped for report in reports):
-            limit_s = max(2.0, min(LONGEST_S, 10 * took))
+            chosen_s = float(self._config.getoption("explore_seconds"))
+            limit_s = chosen_s or max(2.0, min(LONGEST_S, 10 * took))
             before = len(self._lost)
             try:
                 self._try_all(item, nextitem, survey, limit_s)
@@ -126,13 +144,15 @@ class Explorer:
         base = dict(survey)  # the test counts on in the survey
         names = ("operations", "faults", "max_occurrences")
         limits: dict[str, Any] = {name: option(f"explore_{name}") for name in names}
-        tried = [(point,) for point in points(base, wire=True, **limits)]
+        every = [(point,) for point in points(base, wire=True, **limits)]
+        self._order += [(item.nodeid, each.where, each.kind) for (each,) in every]
+        tried = every[self._shard :: self._shards]
         alone: list[Trial] = []
         with self._progress(tried, f"trials of {item.name}") as progress:
             for trial in run(progress.each(tried)):
                 self.trials.append(trial)
                 alone.append(trial)
-        most = option("explore_pairs")
+        most = -(-option("explore_pairs") // self._shards)
         sets = sets_of(base, alone, wire=True, faults=limits["faults"])[:most] if most else []
         results = try_sets(sets, run)
         with self._progress(sets, f"pairs and timings of {item.name}") as progress:
@@ -155,6 +175,7 @@ class Explorer:
             item._initrequest()  # so that its fixtures are built again
         item.stash[ARMED] = [point.as_json() for point in faults]
         item.stash[BROKEN] = []
+        item.stash[IDLE] = False
         try:
             with _limited(limit_s, str(self._config.rootpath)):
                 reports = runtestprotocol(item, log=False, nextitem=nextitem)
@@ -166,7 +187,7 @@ class Explorer:
             return INVARIANT, item.stash[BROKEN][0]
         failed = [report for report in reports if report.failed]
         if not failed:
-            return SURVIVED, ""
+            return (NOT_AFFECTED if item.stash[IDLE] else SURVIVED), ""
         why = _why(failed[0])
         return HUNG if why.startswith("TrialTimeout") or ".TrialTimeout" in why else FAILED, why
 
@@ -189,9 +210,14 @@ class Explorer:
                 write(line)
         for kind, tried in (("", self.trials), (" of pairs and timings", self.sets)):
             if tried:
-                alive = sum(trial.survived for trial in tried)
+                idle = sum(trial.verdict == NOT_AFFECTED for trial in tried)
+                losses = sum(not trial.survived for trial in tried)
                 count = counted(len(tried), "trial")
-                write(f"{count}{kind}: {alive} survived, {len(tried) - alive} did not")
+                rest = f"; {idle} could not act" if idle else ""
+                alive = len(tried) - losses - idle
+                write(f"{count}{kind}: {alive} survived, {losses} did not{rest}")
+        for problem in self._problems:
+            write(problem)
         lost = self._lost
         if self._failing:
             write(f"not explored, because they fail without any fault: {', '.join(self._failing)}")
@@ -221,6 +247,7 @@ class Explorer:
     def _rows(self) -> Iterator[dict[str, Any]]:
         for (test, where), trials in by_point(self.trials).items():
             lost = [trial for trial in trials if not trial.survived]
+            acted = [trial for trial in trials if trial.verdict != NOT_AFFECTED]
             names = [
                 trial.kind + ("" if trial.verdict == FAILED else f" ({trial.verdict})")
                 for trial in lost
@@ -228,14 +255,58 @@ class Explorer:
             yield {
                 "test": test.rpartition("::")[2],
                 "point": where,
-                "survived": f"{len(trials) - len(lost)} of {len(trials)}",
+                "survived": f"{len(acted) - len(lost)} of {len(acted)}",
                 "not survived": ", ".join(names),
             }
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail the run if there was nothing to explore."""
+        """Collect the trials of other processes. Fail the run if there was nothing to explore."""
+        if self._others is not None:
+            singles, sets, self._problems = self._others.collect()
+            numbers = {key: number for number, key in enumerate(self._order)}
+            key = operator.attrgetter("subject", "where", "kind")
+            self.trials = sorted(
+                [*self.trials, *singles], key=lambda each: numbers.get(key(each), len(numbers))
+            )
+            self.sets += sets
+            if session.exitstatus == pytest.ExitCode.OK and (self._lost or self._problems):
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if session.exitstatus == pytest.ExitCode.OK and not self.trials:
             session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+class OtherShards:
+    """Processes of pytest that make the other parts of the trials."""
+
+    def __init__(self, config: pytest.Config, jobs: int) -> None:
+        self._folder = TemporaryDirectory()
+        command = [sys.executable, "-m", "pytest", *config.invocation_params.args]
+        self._files = [Path(self._folder.name, f"{shard}.json") for shard in range(1, jobs)]
+        self._running = [
+            subprocess.Popen(
+                [*command, f"--explore-shard={shard}/{jobs}", f"--explore-json={file}"],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            for shard, file in enumerate(self._files, start=1)
+        ]
+
+    def collect(self) -> tuple[list[Trial], list[Trial], list[str]]:
+        """Return the trials of single faults, those of sets, and what went wrong."""
+        from msgspec import json
+
+        trials: list[Trial] = []
+        problems = []
+        for process, file in zip(self._running, self._files, strict=True):
+            code = process.wait()
+            if file.is_file():
+                trials += map(trial_of, json.decode(file.read_bytes()))
+            else:
+                problems.append(f"a part of the trials is missing: its process ended with {code}")
+        self._folder.cleanup()
+        kinds = {kind.name for kind in FAULT_KINDS}
+        singles = [each for each in trials if each.kind in kinds]
+        return singles, [each for each in trials if each.kind not in kinds], problems
 
 
 def _fail(item: pytest.Item, reason: str) -> None:

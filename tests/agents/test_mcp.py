@@ -11,9 +11,11 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +23,12 @@ from typing import Any
 
 import pytest
 
+from sim import Simulation, load_scenario
+from sim.agents.listing import perform
+from sim.agents.session import AgentSession
+from sim.agents.tools import found_sections
+from sim.cli.main import main
+from sim.kernel.instants import MINUTE
 from tests.agents.agent import begin, exercise, investigate, rows_of
 from tests.agents.evals import TASKS
 
@@ -195,6 +203,39 @@ def test_a_scenario_of_ones_own_is_started_and_a_broken_one_is_told(tools: JsonR
     assert tools.failed and "not a multiple of 1" in output
 
 
+def test_a_journal_is_gone_on_from_where_it_ends(tools: JsonRpc, tmp_path: Path) -> None:
+    journal = (tmp_path / "run.ndjson").open("w+b", buffering=0)
+    first = Simulation(load_scenario("quickstart"), journal=journal)
+    first.advance_to(first.now + 3 * MINUTE)
+    started = tools.use("start", scenario=str(tmp_path / "run.ndjson"))
+    assert not tools.failed and "stands at 2026-09-08T18:03:00Z" in started
+    (tmp_path / "run.ndjson").write_text("no journal\n")
+    assert "cannot be replayed" in tools.use("start", scenario=str(tmp_path / "run.ndjson"))
+
+
+def test_a_search_of_the_guides_finds_how_something_is_done() -> None:
+    for question, title in (
+        ("how do I place an order", "Place an order"),
+        ("how to sign a retail request", "Sign retail requests yourself"),
+        ("inject a fault", "Inject faults"),
+        ("why was my order refused", "Find out why a call was refused"),
+        ("write a scenario", "Write a scenario"),
+    ):
+        assert found_sections(question)[0].startswith(f"### {title} ("), question
+
+
+def test_stop_ends_a_search_and_the_session_goes_on() -> None:
+    session = AgentSession()
+    text = "name: slow\nextends: life-size\nsteps: [{advance: 300d, expect: {digest: x}}]\n"
+    with ThreadPoolExecutor() as threads:
+        search = threads.submit(perform, session, "investigate", {"scenario": text})
+        while not session._searches:
+            time.sleep(0.05)
+        assert perform(session, "stop", {})[0].startswith("The search was ended")
+        assert search.result(timeout=20) == ("The search was ended.", True)
+    session.close()
+
+
 def test_mistakes_are_answers_that_say_what_to_do(tools: JsonRpc) -> None:
     for name, arguments, text in (
         ("history", {}, "Call `start` first"),
@@ -239,7 +280,7 @@ def test_investigate_shrinks_a_failing_scenario_and_finds_its_assumption(tools: 
     )
     output = tools.use("investigate", scenario=text, only="book.*")
     assert not tools.failed, output
-    assert "smallest" in output
+    assert "smallest" in output and "```yaml\n# Shrunk" in output
     assert "book.depth_above_maximum" in output, output
 
 
@@ -310,11 +351,9 @@ def test_without_the_extra_one_sentence_says_how_to_install_it(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("where", ["0.0.0.0:0", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999"])
-@pytest.mark.long
-def test_http_listens_on_loopback_only(where: str) -> None:
-    done = subprocess.run([*COMMAND, "--http", where], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("sim: --http ")
+def test_http_listens_on_loopback_only(where: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", "--http", where]) == 2
+    assert capsys.readouterr().err.startswith("sim: --http ")
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import jsonschema_rs
@@ -16,6 +17,7 @@ from sim.contract.messages import Message
 from sim.contract.openapi import openapi_document
 from sim.contract.openapi_schemas import Components
 from sim.kernel.instants import EARLIEST, LATEST, parse_instant
+from sim.server.control.openapi import control_openapi
 from tests.contract.wire_values import message_types, messages
 
 MESSAGES = message_types()
@@ -63,6 +65,22 @@ def _references(node: Any) -> list[str]:
         if isinstance(node, list)
         else []
     )
+
+
+@pytest.mark.parametrize("plane", [*PLANES, "control"])
+def test_generators_find_no_name_twice(documents: dict[str, Any], plane: str) -> None:
+    """A module or class for each schema, a constant for each word, whatever the case; and every
+    operation says what it needs.
+    """
+    document = control_openapi() if plane == "control" else documents[plane]
+    schemas = [*document["components"]["schemas"]]
+    assert len({re.sub(r"\W|_", "", name.lower()) for name in schemas}) == len(schemas)
+    assert not [each for name in schemas for each in schemas if each.startswith(f"{name}.")]
+    for words in re.findall(r'"enum":(\[[^]]*\])', json.dumps(document, separators=(",", ":"))):
+        spellings = [str(word).lower() for word in json.loads(words)]
+        assert len({*spellings}) == len(spellings), words
+    operations = [operation for _, _, operation in _operations(document)]
+    assert operations and all("security" in {**document, **each} for each in operations)
 
 
 @pytest.mark.parametrize("plane", PLANES)
@@ -149,7 +167,7 @@ def test_credentials_and_participant_headers_are_told(documents: dict[str, Any])
         "application/json",
         "application/x-www-form-urlencoded",
     }
-    assert "security" not in token
+    assert token["security"] == []
 
 
 @pytest.fixture(scope="module")

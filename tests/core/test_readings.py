@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sandbox_exchange_pytest
 from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
@@ -17,7 +18,6 @@ from sim.core.catalogue.observations import READINGS, catalogue
 from sim.core.catalogue.observations.observation import EVIDENCE
 from sim.read.catalogues import rows
 from sim.run.loader.load import scenario_from_document
-from sim.testing import plugin
 from tests.kit import Desk, begin
 
 pytestmark = pytest.mark.reading("documented")
@@ -258,4 +258,4 @@ def test_a_wrong_reading_fails_the_test_that_asks_for_it(
 def test_the_lists_of_readings_agree() -> None:
     from sim.cli import arguments
 
-    assert tuple(READINGS) == plugin.READINGS == arguments.READINGS
+    assert tuple(READINGS) == sandbox_exchange_pytest.READINGS == arguments.READINGS

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import ClientSession, test_utils
 from generator.files_shown import MARKER
 
 from sim.read.headless_run import run_scenario
@@ -100,6 +104,33 @@ def test_a_script_of_the_pages_runs(page: str, example: str, exchange: ServedExc
         signed = names["headers"](key["key_id"], key["secret_key"], "GET", "/v1/account/balances")  # type: ignore[operator]
         answer = requests.get(f"{exchange.retail}/v1/account/balances", headers=signed, timeout=5)
         assert answer.status_code == 200
+
+
+def test_the_relay_lets_a_browser_open_both_sockets(
+    exchange: ServedExchange, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page sends no headers of its own, and frames go both ways."""
+    (script,) = [block for _, block in SCRIPTS if "async def relay" in block]
+    (tmp_path / "ready.json").write_text(json.dumps(exchange.ready))
+    monkeypatch.setenv("SIM_READY_FILE", str(tmp_path / "ready.json"))
+    monkeypatch.setenv("SIM_RETAIL", exchange.retail)
+    names: dict[str, Any] = {}
+    exec(compile(script, "relay", "exec"), names)
+
+    async def ask(name: str, frame: str) -> str:
+        async with (
+            test_utils.TestServer(names["app"]) as relay,
+            ClientSession() as page,
+            page.ws_connect(relay.make_url(f"/v1/ws/{name}")) as socket,
+        ):
+            await socket.send_str(frame)
+            return await socket.receive_str(timeout=5)
+
+    body: Any = {"requestId": "r", "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA"}
+    body["marketSlugs"] = [exchange.symbols["open"][0]]
+    assert "marketData" in asyncio.run(ask("markets", json.dumps({"subscribe": body})))
+    exec(compile(script, "relay", "exec"), names)
+    assert "error" in asyncio.run(ask("private", "no JSON"))
 
 
 # ---- tutorials

@@ -19,6 +19,7 @@ from polymarket_us import PolymarketUS
 from polymarket_us.auth import create_auth_headers
 
 from sim import load_scenario
+from sim.run.client.credentials import private_key
 from sim.testing.exchange_fixture import ServedExchange
 from tests.kit.bodies import APPLICATION
 from tests.kit.http import Answer, call
@@ -88,7 +89,7 @@ def bearer(at: Any, firm: dict[str, Any] | None = None, audience: str = "") -> M
         "iat": now,
         "exp": now + 240,
     }
-    private = Path(firm["private_key_path"]).read_bytes()
+    private = private_key(Path(firm["private_key_path"]).read_bytes())
     form = {
         "grant_type": "client_credentials",
         "client_id": firm["client_id"],

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import jsonschema_rs
@@ -17,8 +20,9 @@ from sim.read.headless_run import run_scenario
 from sim.read.replay import replay_file
 from sim.run.loader.load import scenario_variants
 from sim.world.format.json_schema import scenario_schema
-from sim.world.format.yaml_tree import read_file, value_of
+from sim.world.format.yaml_tree import ScenarioError, read_file, value_of
 from tests.run.test_digests import recorded_digests
+from tools.soak.corpus import documents
 
 FILES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
 
@@ -60,6 +64,36 @@ def test_every_bundled_scenario_fits_the_schema_that_editors_use() -> None:
         {"name": "x", "participants": {"makers": [{"name": "m", "symbols": "w", "sprad": "0.02"}]}}
     )
     assert not validator.is_valid({"name": "x", "participants": {"takers": [{"symbols": "m"}]}})
+
+
+def respelled(node: Any) -> Iterator[Any]:
+    """A tree of YAML with one scalar in another spelling, or of another type."""
+    if isinstance(node, dict | list):
+        for key in node if isinstance(node, dict) else range(len(node)):
+            for other in respelled(node[key]):
+                changed = copy.copy(node)
+                changed[key] = other
+                yield changed
+        return
+    text = str(node)
+    yield from (text.title(), f"SIDE_{text.upper()}", f"INSTRUMENT_STATE_{text}", 7, 0.5, True)
+    yield from (None, text.lower(), text.upper(), text)
+
+
+@pytest.mark.long
+def test_an_editor_underlines_nothing_that_check_accepts() -> None:
+    validator = jsonschema_rs.validator_for(scenario_schema())
+    accepted = 0
+    for document in documents():
+        for other in Random(document["name"]).choices([*respelled(document)], k=60):
+            text = yaml.safe_dump(other)
+            try:
+                load_scenario(text)
+            except ScenarioError:
+                continue
+            assert validator.is_valid(other), text
+            accepted += 1
+    assert accepted > 200
 
 
 def test_the_schema_beside_the_scenarios_is_the_one_that_the_command_prints(

@@ -8,8 +8,8 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.contract.messages import exchange_v1 as wire
-from sim.core.model.enums import Side
-from sim.kernel.instants import MINUTE, NS_PER_S, parse_instant
+from sim.core.model.enums import InstrumentState, Side
+from sim.kernel.instants import HOUR, MINUTE, NS_PER_S, parse_instant
 from sim.read.headless_run import run_scenario
 from sim.run.actors.participants.participants import participants_of
 from sim.run.client.client import Connection, connect
@@ -165,6 +165,21 @@ def test_a_scenario_that_names_no_product_has_no_timer_for_windows() -> None:
         for timer in simulation.exchange.save().timers[1]
         if timer.kind == "participant.listed"
     ]
+
+
+@pytest.mark.parametrize(
+    "days", [pytest.param(2, marks=pytest.mark.long), pytest.param(8, marks=pytest.mark.soak)]
+)
+def test_the_endless_market_trades_every_hour_but_those_of_maintenance(days: int) -> None:
+    simulation = Simulation(load_scenario("endless-market"))
+    begin = simulation.now
+    simulation.advance_to(begin + days * 24 * HOUR)
+    trading = simulation.exchange.trading
+    for symbol in ("endless-race", "endless-btc"):
+        hours = {(each.at - begin) // HOUR for each in trading.trades if each.symbol == symbol}
+        assert len(hours) >= 24 * days - 4 * (days // 2), symbol
+        assert trading.state(symbol) is InstrumentState.OPEN
+        assert all(trading.book(symbol).levels(side, 1) for side in (Side.BUY, Side.SELL))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 
 from sim.cli.main import main
 from sim.core.service.fault_spec import KINDS, fault_from
+from sim.core.service.json_patch import READY
 from sim.search.fault_points import FAULT_KINDS, points
 
 pytest_plugins = ["pytester"]
@@ -106,7 +107,8 @@ def test_every_call_frame_and_order_is_a_point_and_every_fault_is_tried_there_on
     assert frames == [f"stream CreateOrderSubscription #{n}" for n in range(1, count + 1)]
     assert count >= 3
     tried = {attack for point, attack in result if point == "exchange InsertOrder #1"}
-    assert tried == {"error", "limited", "lost", "late"}
+    ready = {name.replace("-", " ") for name in READY}
+    assert tried == {"error", "limited", "lost", "odd wait", "late", *ready}
     assert all(fault_from(row["fault"]).times == 1 for row in result.values())
     assert "trials at" in out and "next: add the fault to the scenario" in out
 
@@ -332,3 +334,31 @@ def test_pairs_are_the_same_whatever_the_processes(sim, file, tmp_path):
         texts.append(result.read_text())
     assert texts[0] == texts[1]
     assert any(" + " in row["point"] or row["kind"][-1] == "s" for row in json.loads(texts[0]))
+
+
+READS_WITHOUT_LIMIT = """
+import requests
+
+def read(url):
+    return requests.get(url)
+
+def test_waits(exchange):
+    assert read(f"{exchange.gateway}/v2/leagues").status_code == 200
+"""
+
+
+@pytest.mark.long
+def test_several_processes_find_the_same_and_a_hang_shows_where_it_waits(pytester):
+    pytester.makepyfile(test_client=READS_WITHOUT_LIMIT)
+    verdicts = []
+    for jobs in (1, 2):
+        result = explore_tests(pytester, f"--seconds 2 --jobs {jobs} --faults [heu]*")
+        assert result.ret == 1
+        result.stdout.fnmatch_lines(["*stopped after 2 s in read, test_client.py:4*"])
+        result.stdout.fnmatch_lines(["*2 could not act*"])
+        rows = json.loads((pytester.path / "found.json").read_text())
+        verdicts.append([(row["kind"], row["verdict"]) for row in rows])
+    assert verdicts[0] == verdicts[1]
+    of = dict(verdicts[0])
+    assert (of["hang"], of["error"], of["unknown enum"]) == (*("hung", "failed", "survived"),)
+    assert of["empty page"] == of["unknown error code"] == "not affected"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import socket
 import ssl
@@ -198,3 +199,11 @@ def test_a_paced_clock_moves_by_itself(start):
     deadline = time.monotonic() + 10
     while served.control("GET", "/clock")["now"] <= served.ready["now"]:
         assert time.monotonic() < deadline
+
+
+async def test_a_server_that_is_part_of_a_program_leaves_its_garbage_collection_alone(serve):
+    before = gc.get_threshold(), gc.get_freeze_count()
+    served = await serve()
+    served.host._start_over([])
+    await served.host.stop()
+    assert (gc.get_threshold(), gc.get_freeze_count()) == before

@@ -40,8 +40,10 @@ def add_arguments(parser: Options) -> None:
     pairs = "then try up to N pairs of faults and other timings of each scenario or test"
     parser.add_option("--pairs", pairs, **number)
     parser.add_params("set a parameter of the scenario")
-    jobs = "number of processes, for scenarios (default: the machine's processors)"
-    parser.add_jobs(os.cpu_count() or 1, jobs)
+    seconds = "stop an attempt of a test after N seconds (default: ten times the first run)"
+    parser.add_option("--seconds", seconds, **number)
+    jobs = "number of processes (default: the machine's processors for scenarios, 1 for tests)"
+    parser.add_jobs(0, jobs)
     add_json(parser, "every trial")
 
 
@@ -51,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
     from sim.search.explore import ExploreRequest, explore
 
     out = text_output(args)
+    args.jobs = args.jobs or os.cpu_count() or 1
     request = from_options(ExploreRequest, args, params=dict(args.param))
     trials = explore(request, out)
     give_json(args, [it.document("scenario", {"failures": list(it.failures)}) for it in trials])
@@ -70,6 +73,8 @@ def _explore_tests(args: argparse.Namespace) -> int:
         f"--explore-faults={args.faults}",
         f"--explore-max-occurrences={args.max_occurrences}",
         f"--explore-pairs={args.pairs}",
+        f"--explore-seconds={args.seconds}",
+        f"--explore-jobs={args.jobs or 1}",
     ]
     text_output(args)  # finds a file that cannot be written
     with TemporaryDirectory() as folder:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sim.contract.contract import load_contract
 from sim.evidence.compare.chance import DeferredTally, ExcusedPlaces, decided_by_chance
-from sim.evidence.compare.tally import ComparisonTally, PlaceTally
+from sim.evidence.compare.tally import ComparisonTally, PlaceTally, without_positions
 from sim.evidence.recording.files import Recording
 from sim.evidence.recording.reading import naming_file
 from sim.evidence.recording.recorded_events import RecordingReader
@@ -158,11 +158,12 @@ def _places(places: list[PlaceTally]) -> Iterator[str]:
 
 def compare(path: Path, recording: Recording, reading: str) -> RecordingComparison:
     """Check every answer and frame against the contract. Raises UnreadableRecording."""
-    checker, tally = Checker(reading), ComparisonTally()
+    checker = Checker(reading, relations=not recording.of_shapes)
+    tally = ComparisonTally()
     with naming_file(path), _through(recording) as progress:
         for event in progress.each(RecordingReader(recording.entries).events()):
             try:
-                differences = checker.check(event)
+                differences = _published(recording, event.name, checker.check(event))
             except NoEvidence as why:
                 tally.no_evidence(event.name, str(why))
                 continue
@@ -172,6 +173,19 @@ def compare(path: Path, recording: Recording, reading: str) -> RecordingComparis
                 tally.agree(event.name)
     warnings = _warnings(path, recording, _EARLIER if progress.interrupted else "")
     return RecordingComparison(path, reading, tally, warnings)
+
+
+def _published(recording: Recording, operation: str, differences: list[Misfit]) -> list[Misfit]:
+    """Return the differences at paths that the file shows: a partial shape file leaves out more."""
+    absent = recording.absent
+    if absent is None:
+        return differences
+    return [
+        misfit
+        for misfit in differences
+        if misfit.kind != "missing name"
+        or (operation, without_positions(misfit.where).removeprefix("answer.body.")) in absent
+    ]
 
 
 def compare_with(

@@ -78,11 +78,17 @@ class RecordingHeader(Struct, frozen=True):
 
 
 class Recording(Struct, frozen=True):
-    """A recording that was read. `warning` says what was left out."""
+    """A recording that was read. `warning` says what was left out.
+
+    One that stands for a shape file (`of_shapes`) has placeholders instead of values. If the file
+    is partial, `absent` has the paths that it says were absent, by operation; others are unknown.
+    """
 
     header: RecordingHeader
     entries: Collection[RecordedLine]
     warning: str = ""
+    of_shapes: bool = False
+    absent: frozenset[tuple[str, str]] | None = None
 
 
 class UnreadableRecording(UsageError):

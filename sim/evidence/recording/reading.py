@@ -80,9 +80,13 @@ def _is_truncated(line: bytes) -> bool:
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a recording, or a HAR file (`.har`). Raises UnreadableRecording and OSError."""
+    """Read a recording, a HAR file (`.har`) or a shape file. UnreadableRecording and OSError."""
     if path.suffix.lower() == ".har":
         return read_har(path)
+    from sim.evidence.shapes import is_shapes, read_shapes, recording_of  # it reads recordings too
+
+    if is_shapes(path):
+        return recording_of(read_shapes(path))
     with path.open("rb") as file:
         header = _header(path, file.readline(LINE_MAX + 1).removeprefix(BOM_UTF8))
     lines = RecordedLines(path)

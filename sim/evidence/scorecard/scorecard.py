@@ -21,6 +21,8 @@ from sim.core.catalogue.observations import DOCUMENTED, OBSERVED, READINGS, cata
 from sim.core.catalogue.observations.observation import LIVE, Observation, written
 from sim.core.catalogue.quirks import Quirk
 from sim.core.model.refusals import NotFound
+from sim.evidence.axes import Axis, Source, agreement, axes_of, refusals, summary
+from sim.evidence.axes import totals as axis_totals
 from sim.evidence.compare.tally import OperationTally
 from sim.evidence.scorecard.evidence import Evidence, Place, fields_below
 from sim.read import spec_coverage
@@ -37,6 +39,7 @@ class OperationScore(Struct, frozen=True):
     seen_fields: frozenset[Place]
     statuses: dict[int, int]
     recorded: dict[str, OperationTally]  # by reading
+    axes: dict[str, Axis | None]
 
     @property
     def evidence(self) -> str:
@@ -58,6 +61,8 @@ class OperationScore(Struct, frozen=True):
         recorded = {reading: tally.counts() for reading, tally in self.recorded.items()}
         not_seen = sorted(".".join(path) for path in self.fields - self.seen_fields)
         return {
+            "axes": self.axes,
+            "agrees": agreement(self.operation.name),
             "evidence": self.evidence or None,
             "statements": self.statements,
             "observations": {
@@ -131,8 +136,13 @@ class Scorecard(Struct, frozen=True):
                 for observation in catalogue().values()
             },
             "statements": {name: len(self.tests.get(name, ())) for name in self.statements},
+            "refusals": refusals(),
             "totals": self.totals(),
         }
+
+    def summary(self) -> dict[str, list[str]]:
+        """Return what is proven, not proven and unknown, by operation."""
+        return summary({score.operation.name: score.axes for score in self.operations})
 
     def _of_kind(self, kind: str) -> dict[str, Any]:
         return {switch.name: switch.document() for switch in self.switches if switch.kind == kind}
@@ -151,6 +161,7 @@ class Scorecard(Struct, frozen=True):
             "observations_with_tests": sum(
                 1 for observation in observed if self.observation_tests.get(observation.name)
             ),
+            "axes": axis_totals(score.axes for score in self.operations),
             "operations": _by_evidence(score.evidence for score in self.operations),
             "operations_without_evidence": [
                 score.operation.name for score in self.operations if not score.evidence
@@ -188,6 +199,8 @@ def scorecard(evidence: Evidence | None = None) -> Scorecard:
     evidence = evidence or Evidence()
     statements, tests = _statements()
     observed = _observed_by_operation()
+    by_observation = _observation_tests()
+    named = tests | by_observation
     operations = tuple(
         OperationScore(
             operation,
@@ -201,11 +214,23 @@ def scorecard(evidence: Evidence | None = None) -> Scorecard:
                 for reading, tallies in evidence.tallies.items()
                 if operation.name in tallies
             },
+            axes_of(operation, named, _recorded(evidence, operation.name)),
         )
         for operation in load_contract().operations
     )
     switches = tuple(_switches(evidence.inferred))
-    return Scorecard(evidence, operations, switches, statements, tests, _observation_tests())
+    return Scorecard(evidence, operations, switches, statements, tests, by_observation)
+
+
+def _recorded(evidence: Evidence, operation: str) -> list[Source]:
+    """Return the recordings that were read, as sources of an operation that they show."""
+    shown_in = any(operation in tallies for tallies in evidence.tallies.values())
+    rows = evidence.sources if shown_in else []
+    kind = ("live", "test")
+    return [
+        {"kind": kind[source.local], "name": source.file, "date": source.started[:10]}
+        for source in rows
+    ]
 
 
 def _statements() -> tuple[dict[str, str], dict[str, list[str]]]:

@@ -16,6 +16,8 @@ from markdown_it import MarkdownIt
 
 from sim.core.catalogue.observations import READINGS, catalogue
 from sim.core.catalogue.observations.observation import Observation
+from sim.evidence.axes import refusals
+from sim.evidence.material import AXES
 from sim.evidence.scorecard.scorecard import OperationScore, Scorecard, SwitchScore, does
 from sim.read.layout import counted
 from sim.read.tables import as_markdown
@@ -68,6 +70,42 @@ _KINDS = (
     ("documents", "in documents only"),
     ("none", NOTHING),
 )
+
+
+def axes(card: Scorecard) -> Rows:
+    """Return a row for each axis of evidence. Nothing is added up over axes."""
+    totals = card.totals()["axes"]
+    rows = []
+    for axis, counts in totals.items():
+        agrees = {reading: _ratio(counts["agrees"][reading]) for reading in READINGS}
+        items = f"{counts['operations']} of {len(card.operations)}"
+        rows.append({"axis": axis, "means": AXES[axis], "operations with it": items, **agrees})
+    return rows
+
+
+def _ratio(counts: dict[str, int] | None) -> str:
+    return f"{counts['agree']} of {counts['of']}" if counts else "not measured"
+
+
+def proofs(card: Scorecard) -> Rows:
+    """Return how many operations are proven, not proven and unknown, and what that means."""
+    return [
+        {"operations": kind, "count": len(rows), "means": _PROOFS[kind]}
+        for kind, rows in card.summary().items()
+    ]
+
+
+_PROOFS = {
+    "proven": "answers of the real service were published, and the sandbox shows the same",
+    "not proven": "only documents, types or imitations show it, or the sandbox differs",
+    "unknown": "nobody published anything that the service answered",
+}
+
+
+def seen_refusals() -> Rows:
+    """Return each kind of refusal, and whether anybody ever saw it."""
+    rows = refusals().items()
+    return [{"refusal": kind, "seen in": "; ".join(by) or "nowhere"} for kind, by in rows]
 
 
 def _row(subject: str, value: object) -> dict[str, Any]:

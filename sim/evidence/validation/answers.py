@@ -23,6 +23,7 @@ from sim.evidence.validation.error_forms import form_of, misfits, plain_form, st
 from sim.evidence.validation.readings import wire_switches_of
 from sim.evidence.validation.shapes import Found, Shape, shape_of
 from sim.kernel.instants import Instant
+from sim.read.relations import applied
 
 _TRACE = re.compile(r"[0-9a-f]{32}")
 _SECONDS = re.compile(r"[1-9][0-9]*", re.ASCII)
@@ -57,8 +58,9 @@ class NoEvidence(Exception):
 class Checker:
     """Checks recorded events against contract and specification, in one of the two readings."""
 
-    def __init__(self, reading: str) -> None:
+    def __init__(self, reading: str, *, relations: bool = True) -> None:
         self.reading = reading
+        self._relations = relations
         self._switches = wire_switches_of(reading)
 
     def check(self, event: RecordedEvent) -> list[Misfit]:
@@ -137,6 +139,10 @@ class Checker:
         yield from _under(
             "answer.body", self._body(operation, event.entry.plane, event.now, answer.body)
         )
+        for row in applied(operation.name, answer.body) if self._relations else ():
+            if not row.holds:
+                where = f"answer.body.{row.path}".rstrip(".")
+                yield Misfit(where, float(row.left), row.relation.formula, "relation")
 
     def _body(self, operation: Operation, plane: str, now: Instant, body: Any) -> Found:
         if operation.content == "csv":

@@ -31,6 +31,7 @@ Kind: TypeAlias = Literal[
     "error form",
     "header",
     "bytes",
+    "relation",
     "value",
     "order",
     "missing frame",

@@ -60,6 +60,11 @@ def statuses_of(code: int) -> tuple[int, ...]:
     return (*usual, *others)
 
 
+def refusal_kinds() -> list[str]:
+    """Return the kinds of refusals, each as HTTP status and gRPC code: `404 5`."""
+    return sorted(f"{status} {code}" for status, code in _pairs())
+
+
 @cache
 def _pairs() -> frozenset[tuple[int, int]]:
     classes = (cls for cls in _classes(Refusal) if not issubclass(cls, refusals.Injected))

@@ -134,8 +134,8 @@ class _Shapes:
                 check = _with_digits(check, digits)
             member = Member(
                 check=check,
-                null=written and field.nullable,
-                empty=written or field.presence or dialect is None,
+                null=(written or bool(field.omit_by)) and field.nullable,
+                empty=written or field.presence or dialect is None or bool(field.omit_by),
                 expected=self._words(field),
             )
             shape.members.update(dict.fromkeys(names, member))

@@ -111,7 +111,7 @@ class NaiveHistory:
     def _state_changed(self, event: Document) -> None:
         session = self.sessions.setdefault(event["symbol"], TradingSession())
         if event["state"] == OPEN and event["was"] in (PENDING, PREOPEN, CLOSED):
-            session.trades = session.in_state if event["was"] == PREOPEN else []
+            session.trades = session.in_state  # those of the auction that opens it
             session.complete = True
         session.in_state = []
 

@@ -155,8 +155,7 @@ class PortfolioRules(Reading):
                 base = held.cost + max(-held.net, 0) * scale
                 expected["avgPx"] = Fraction(base, abs(held.net) * scale)
                 expected["baseCost"] = Fraction(base, scale * contracts)
-                if held.fees is not None:
-                    expected["fees"] = held.fees
+                expected["fees"] = Fraction(held.fees, scale * contracts)
                 quantities["qtyAvailable"] = self._free(account, symbol, held.net)
                 bids, offers = levels(market, BUY), levels(market, SELL)
                 if bids and offers and market.state == OPEN:

@@ -30,7 +30,7 @@ def token_form(firm: Mapping[str, Any], now: int, jti: str) -> dict[str, str]:
         "grant_type": "client_credentials",
         "client_id": client,
         "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-        "client_assertion": jwt.encode(claims, key, algorithm="RS256"),
+        "client_assertion": jwt.encode(claims, private_key(key.encode()), algorithm="RS256"),
         "audience": firm["audience"],
     }
 

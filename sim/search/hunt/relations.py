@@ -34,6 +34,7 @@ from sim.api.pipeline.inputs import (
 from sim.api.pipeline.request_log import LoggedCall
 from sim.api.pipeline.verification import bearer
 from sim.contract.contract import load_contract
+from sim.core.catalogue.quirks import CAMEL_CASE_QUERY_IGNORED
 from sim.core.model.enums import DONE_STATES, ExecutionType, TradeState
 from sim.core.model.events import Executed, RuleApplied, Traded
 from sim.core.model.refusals import Refusal
@@ -206,10 +207,11 @@ def only_of_script(input_: Input, outcome: Outcome) -> bool:
 
 def _is_disturbed(outcome: Outcome, entry: LoggedCall) -> bool:
     """Return whether a fault or a quirk had an effect on a call."""
-    quirks = (event for event in outcome.events if isinstance(event, RuleApplied))
-    return bool(
-        entry.fault or outcome.injections or any(facts_of(event).get("quirk") for event in quirks)
+    quirks = (
+        facts_of(event).get("quirk") for event in outcome.events if isinstance(event, RuleApplied)
     )
+    disturbs = any(quirk not in (None, CAMEL_CASE_QUERY_IGNORED.name) for quirk in quirks)
+    return bool(entry.fault or outcome.injections or disturbs)
 
 
 def _is_refused(reply: Reply) -> bool:

@@ -10,7 +10,7 @@ from sim.run.actors.operator.action import Action
 from sim.run.actors.operator.views import VIEWS
 from sim.server.control.call import Endpoint, NoBody
 from sim.server.control.routes import ROUTES, reference
-from sim.world.format.json_schema import scenario_schema
+from sim.world.format.json_schema import plain_schema
 from sim.world.format.struct_types import record
 
 DEFAULT_SERVER = "http://127.0.0.1:18085"
@@ -36,7 +36,7 @@ def control_openapi(server: str = "") -> dict[str, Any]:
     """The document as JSON values, with an example of every body and answer. `server` is the
     address; without one it is that of `sim serve` on its default ports.
     """
-    entries = scenario_schema()["$defs"]
+    entries = plain_schema()["$defs"]
     needed: dict[str, Any] = {}
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in ROUTES:

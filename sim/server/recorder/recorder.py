@@ -29,6 +29,7 @@ from sim.server.listeners import (
 from sim.server.ready_file import claimed_ready_file, write_ready_file
 from sim.server.recorder.grpc_relay import GrpcRelay
 from sim.server.recorder.http_listener import HttpListener
+from sim.server.recorder.probe import Probe, ProbePlan
 from sim.server.recorder.upstream import Upstream
 
 STOP_S = 1.0  # seconds for calls in progress when the recorder stops
@@ -46,6 +47,7 @@ class RecordOptions(Struct, frozen=True, kw_only=True):
     ready_file: Path | None = None
     ca: Path | None = None
     note: str = ""
+    probe: ProbePlan | None = None
 
 
 class RecordingRelay:
@@ -142,7 +144,13 @@ async def _record(options: RecordOptions) -> int:
         "", "keys, tokens, signatures and SSNs are written as fingerprints; Ctrl-C ends", flush=True
     )
     ended = _on_signals()
-    code = await ended
+    if options.probe is not None:
+        audience = options.upstream.get("exchange") or options.upstream.get("auth", "")
+        await asyncio.to_thread(Probe(options.probe, addresses, audience).print_all)
+        ended.cancel()
+        code = 0
+    else:
+        code = await ended
     await recorder.stop()
     writer = recorder.writer
     summary = f"{writer.calls} calls, {writer.frames} messages of streams"

@@ -55,6 +55,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--explore-max-occurrences", "N", most, 0)
     pairs = "then try up to N pairs of faults and other timings, the most informative first"
     add("--explore-pairs", "N", pairs, 0)
+    seconds = "stop an attempt after N seconds (default: ten times the first run, from 2 to 10)"
+    add("--explore-seconds", "N", seconds, 0)
+    add("--explore-jobs", "N", "number of processes (default: 1)", 1)
+    add("--explore-shard", "I/N", "make only this part of the trials", "0/1")
     add("--explore-json", "FILE", "write every trial as JSON")
     add("--exchange-keep", "DIR", "keep the journal of every test in this folder")
     report = "write the run of every failing test to this folder, as a page that opens anywhere"
@@ -224,13 +228,16 @@ def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterato
         yield
         return
     from sim.core.invariants import violations
-    from sim.testing.fault_exploration import ARMED, BROKEN, SURVEY
+    from sim.testing.fault_exploration import ARMED, BROKEN, IDLE, SURVEY
 
     exchange, stash = served.running.simulation.exchange, request.node.stash
-    for armed in stash.get(ARMED, ()):
-        served.control("POST", "/faults", _fault_of(armed))
+    armed = {
+        served.control("POST", "/faults", _fault_of(text))["id"] for text in stash.get(ARMED, ())
+    }
     exchange.faults.survey = stash[SURVEY] = {}
     yield
+    rows = served.control("GET", "/faults")["faults"]
+    stash[IDLE] = any(row["id"] in armed and not row["affected"] for row in rows)
     stash[BROKEN] = [
         str(violation) for violation in served.running.call(lambda: violations(exchange.trading))
     ]
@@ -307,6 +314,8 @@ def _reading_of(text: object, setting: str) -> str:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Keep a test that uses the exchange away from the real service."""
+    if _other_sim():
+        return (yield)
     from sim.testing.fuse import FuseLimits, fused
 
     marker = item.get_closest_marker("exchange")

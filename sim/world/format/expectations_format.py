@@ -164,7 +164,7 @@ class FaultExpect(Struct, frozen=True, kw_only=True):
     """id of the fault; f1 is the fault that was added first"""
     affected: Annotated[int | None, COUNT] = None
     """number of calls, frames, deliveries or orders that it has affected"""
-    seen: Annotated[int | None, COUNT] = None
+    matched: Annotated[int | None, COUNT] = None
     """number of calls, frames, deliveries or orders that it has matched"""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sim.world.format.scenario import Scenario
@@ -35,8 +36,10 @@ _LOOP = {
 }
 
 
-def scenario_schema() -> dict[str, Any]:
-    """Schema of a whole file (draft 2020-12), with a definition for every entry it refers to."""
+def plain_schema() -> dict[str, Any]:
+    """Schema of a whole file with its values as we write them, and with a definition for every
+    entry it refers to.
+    """
     root = record(Scenario).definition()
     definitions: dict[str, Any] = {}
     waiting = _references(root)
@@ -49,26 +52,53 @@ def scenario_schema() -> dict[str, Any]:
     add_names(root, definitions)
     definitions["Loop"] = _LOOP
     title = "Scenario of the sandbox exchange"
-    schema = {"title": title, **root, "$defs": dict(sorted(definitions.items()))}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_with_references(schema)}
+    return {"title": title, **root, "$defs": dict(sorted(definitions.items()))}
 
 
-def _with_references(schema: Any) -> Any:
-    """The schema, with `${name}` allowed where it asks for a pattern, a choice or a boolean."""
+def scenario_schema() -> dict[str, Any]:
+    """Schema of a file (draft 2020-12) for editors: they do not underline what is valid.
+
+    `${name}` stands for any value but a mapping, choices have several spellings, a number is a
+    text, and a key without a value is left out.
+    """
+    schema = _as_written(plain_schema())
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _as_written(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_with_references(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if isinstance(schema.get("pattern"), str):
-        pattern = f"(?:{schema['pattern']})|{_REFERENCE}"
-        return {**schema, "pattern": pattern, "type": _and_text(schema["type"])}
-    if "const" in schema:
+        return [_as_written(item) for item in schema]
+    if not isinstance(schema, dict) or "const" in schema:
         return schema
     if "enum" in schema or schema.get("type") == "boolean":
-        kept = {key: value for key, value in schema.items() if key != "description"}
+        spellings = schema.get("pattern", "^(true|false)$")
+        kept = {key: each for key, each in schema.items() if key not in ("description", "pattern")}
         description = {"description": schema["description"]} if "description" in schema else {}
-        return {**description, "anyOf": [kept, {"type": "string", "pattern": _REFERENCE}]}
-    return {key: _with_references(value) for key, value in schema.items()}
+        text = {"type": "string", "pattern": f"{spellings}|{_REFERENCE}"}
+        return {**description, "anyOf": [kept, text]}
+    if isinstance(schema.get("pattern"), str):
+        pattern = f"(?:{schema['pattern']})|{_REFERENCE}"
+        also = ["number", "boolean"] if re.search(schema["pattern"], "7") else []
+        types = dict.fromkeys((*_and_text(schema["type"]), *also))
+        return {**schema, "pattern": pattern, "type": [*types]}
+    if schema.get("type") == "string":
+        return {**schema, "type": ["string", "number", "boolean"]}
+    result = {key: _as_written(value) for key, value in schema.items()}
+    if isinstance(result.get("additionalProperties"), dict):
+        result["additionalProperties"] = _or_null(result["additionalProperties"])
+    for key, value in result.get("properties", {}).items():
+        if key not in schema.get("required", ()):
+            result["properties"][key] = _or_null(value)
+    return result
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a scalar that may be left out."""
+    if isinstance(schema.get("type"), list):
+        return {**schema, "type": [*schema["type"], "null"]}
+    if "anyOf" in schema and not any("$ref" in way for way in schema["anyOf"]):
+        return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
+    return schema
 
 
 def _and_text(types: str | list[str]) -> list[str]:

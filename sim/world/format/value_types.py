@@ -165,9 +165,16 @@ class Choice(ValueType):
         return self._names[value]
 
     def schema(self) -> Schema:
-        names = list(self._names.values())
-        # Editors are case-sensitive, so both usual spellings are listed.
-        return {"enum": list(dict.fromkeys((*names, *(name.lower() for name in names))))}
+        words = "|".join(map(_any_case, self._values))
+        prefix = f"({_any_case(self._prefix)})?" if self._prefix else ""
+        return {"enum": list(self._names.values()), "pattern": f"^{prefix}({words})$"}
+
+
+def _any_case(word: str) -> str:
+    """A pattern of a word in any case."""
+    return "".join(
+        f"[{letter}{letter.upper()}]" if letter.isalpha() else re.escape(letter) for letter in word
+    )
 
 
 def choice_of(enumeration: type[IntEnum], prefix: str = "") -> Choice:

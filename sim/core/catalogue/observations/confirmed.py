@@ -15,6 +15,7 @@ ASYNCHRONOUS_ANSWER = (
 EXECUTIONS = (
     Observation("orders.executions", "2026-09-16", (LIVE,), _RECORDINGS)
     .of("RetailOrdersAPI.CreateOrder", "RetailStreamsAPI.PrivateStream")
+    .about("lifecycle")
     .shows("NEW comes before FILL; an IOC order that nothing fills ends as EXPIRED.")
 )
 PREVIEW_ENVELOPE = (
@@ -25,11 +26,13 @@ PREVIEW_ENVELOPE = (
 NO_SETTLEMENT = (
     Observation("markets.no_settlement", "2026-09", (LIVE,), _RECORDINGS)
     .of("GatewayMarketsAPI.GetMarketSettlement")
+    .about("refusal")
     .shows("A market without a settlement answers 404 with code 5.")
 )
 SUBSCRIPTIONS = (
     Observation("sockets.bounds", "2026-09", (LIVE,), _RECORDINGS)
     .of("RetailStreamsAPI.MarketsStream", "RetailStreamsAPI.PrivateStream")
+    .about("refusal")
     .shows("Ten subscriptions a connection, a hundred slugs a subscription.")
 )
 WRAPPED_FRAMES = (

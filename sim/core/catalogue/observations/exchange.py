@@ -21,6 +21,7 @@ PUBLISHED_LIMITS = (
         "OrderEntryAPI.CancelReplaceOrder",
         "OrderEntryAPI.CancelOrder",
     )
+    .about("refusal", "timing")
     .shows(
         "GetOrderBook and GetBBO 12 a minute, ListInstruments 6 a minute, InsertOrder and "
         "CancelReplace 30 a second, CancelOrder 90 a second, lists 50 a second, settlement 10 a "
@@ -32,6 +33,7 @@ ASSERTION_LIFE = (
     Observation("auth.assertion_life", "2026-09", (DOCS,), _REFERENCE)
     .set_by(ASSERTION_LIFE_MAX, "5m", in_observed=False)
     .of("TokenIssuerAPI.IssueToken")
+    .about("refusal", "timing")
     .shows("An assertion's exp is at most five minutes after its iat.")
 )
 ACCESS_TOKENS = (
@@ -54,6 +56,7 @@ SYNCHRONOUS = (
     Observation("orders.synchronous", "2026-09", (DOCS,), _REFERENCE)
     .set_by(SYNCHRONOUS_UNTIL, "done", in_observed=False)
     .of("RetailOrdersAPI.CreateOrder")
+    .about("lifecycle", "timing")
     .shows(
         "A synchronous order is answered when it is filled, rejected, canceled or expired, or "
         "after maxBlockTime; resting does not end the wait. Answers within half a second, "
@@ -70,6 +73,7 @@ REPORTS_AS_CSV = (
 INSERT_TIME = (
     Observation("orders.insert_time", "2026-09", (DOCS,), _REFERENCE)
     .of("OrderEntryAPI.CancelReplaceOrder")
+    .about("lifecycle")
     .shows("insertTime moves when an order is replaced.")
 )
 UNPUBLISHED_NUMBERS = Observation("grpc.unpublished_numbers", "2026-09", (DOCS,), _REFERENCE).shows(

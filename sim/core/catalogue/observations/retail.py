@@ -104,6 +104,7 @@ COST = (
 RESOLVED_POSITION = (
     Observation("positions.resolved", "2026-08-09", (LIVE,), _PORTFOLIO)
     .of("RetailPortfolioAPI.ListPositions", "RetailPortfolioAPI.ListActivities")
+    .about("answer", "lifecycle")
     .shows(
         "After a resolution qtySold counts the settled contracts, the outcome is None, and avgPx, "
         "fees, baseCost and costPerShare are null; beforePosition carries the time of the last "
@@ -180,6 +181,7 @@ PREVIEW_NEEDS_CASH = (
     Observation("orders.preview_market", "2026-09", (DOUBLE,), "one imitation of the service")
     .set_by(PREVIEW_MARKET, "cash", in_observed=False)
     .of("RetailOrdersAPI.PreviewOrder")
+    .about("refusal")
     .shows("A preview of a market order without cashOrderQty is refused.")
 )
 CURRENT_PRICE = (
@@ -229,6 +231,7 @@ UNDIVIDED = (
 MARKS = (
     Observation("statistics.daily_mark", "2026-09", (LIVE,), "published books")
     .of("RetailMarketDataAPI.GetBook")
+    .about("timing")
     .shows(
         "Open markets get a settlement mark at 17:00 Eastern each day (settlementPx, method "
         "EVENT_TIER_2 or 3) without a settlement set time. Here it is the last trade before, tier "
@@ -264,10 +267,14 @@ CATALOGUE = (
     )
     .shows("The retail host serves markets, events and search to signed callers as well.")
 )
-KEY_FIRST = Observation("retail.key_first", "2026-09", (LIVE,), _PROBES).shows(
-    "The retail host asks for the key before it looks for the address: without headers every path "
-    "is 401 as plain text, Missing required API key headers. Such a call counts against the limit "
-    "of its address. /v1/health is 200 without a key."
+KEY_FIRST = (
+    Observation("retail.key_first", "2026-09", (LIVE,), _PROBES)
+    .about("refusal")
+    .shows(
+        "The retail host asks for the key before it looks for the address: without headers every "
+        "path is 401 as plain text, Missing required API key headers. Such a call counts against "
+        "the limit of its address. /v1/health is 200 without a key."
+    )
 )
 EVERY_MARKET = (
     Observation(
@@ -284,16 +291,22 @@ UNSUBSCRIBED = (
 SOCKETS_PER_KEY = (
     Observation("sockets.per_key", "2026-09-17", (LIVE,), "twelve sockets of one key at once")
     .set_by(RETAIL_SOCKETS, "0", in_observed=False)
+    .about("refusal")
     .shows("A key may have many open sockets; a limit of 5 that was reported earlier was not met.")
 )
-SIGNED_PATH = Observation("retail.signed_path", "2026-08-30", (LIVE,), "a series of probes").shows(
-    "A signature that covers the query is refused with 401; one over the path alone is right."
+SIGNED_PATH = (
+    Observation("retail.signed_path", "2026-08-30", (LIVE,), "a series of probes")
+    .about("refusal")
+    .shows(
+        "A signature that covers the query is refused with 401; one over the path alone is right."
+    )
 )
 OLD_TIMESTAMPS = (
     Observation(
         "retail.timestamp_tolerance", "2026-09", (LIVE,), "one probe whose clock was off: weak"
     )
     .set_by(TIMESTAMP_TOLERANCE, "3m")
+    .about("refusal", "timing")
     .shows("A timestamp one to three minutes old was accepted; clients and documents say 30 s.")
 )
 HEADERS = Observation("http.headers", "2026-09", (LIVE,), "published answers with headers").shows(

@@ -53,7 +53,11 @@ CRYPTO_TERMS = (
 CRYPTO_MEAN = Observation("crypto.mean", "2026-09", (DOCS,), _GUIDE).shows(
     "A market compares means of the 60 index prices of the last minute."
 )
-CRYPTO_LISTING = Observation("crypto.listing", "2026-09", (DOCS,), _GUIDE).shows(
-    "Windows are listed as PENDING 12 hours (15 minutes long) and 24 hours (1 hour long) ahead, "
-    "and open 90 seconds before they begin."
+CRYPTO_LISTING = (
+    Observation("crypto.listing", "2026-09", (DOCS,), _GUIDE)
+    .about("timing")
+    .shows(
+        "Windows are listed as PENDING 12 hours (15 minutes long) and 24 hours (1 hour long) "
+        "ahead, and open 90 seconds before they begin."
+    )
 )

@@ -362,5 +362,5 @@ def _fault(engine: Engine, expect: FaultExpect) -> Iterator[str]:
         return
     if expect.affected is not None and fault.affected != expect.affected:
         yield f"fault {fault.id} affected {fault.affected} of its matches, not {expect.affected}"
-    if expect.seen is not None and fault.matched != expect.seen:
-        yield f"fault {fault.id} matched {fault.matched} times, not {expect.seen}"
+    if expect.matched is not None and fault.matched != expect.matched:
+        yield f"fault {fault.id} matched {fault.matched} times, not {expect.matched}"
