@@ -69,7 +69,8 @@ class _Row(NamedTuple):
 
     `owner` is an account, or the market of a public trade. `subject` is the order, the trade or the
     position that it is about, `progress` how far that had come, `order` the order that caused it.
-    `at` may be unknown. Rows of one key that a `source` shows by different names are several.
+    `at` and `progress` may be unknown. Rows of one key that a `source` shows by different names are
+    several ones of a kind.
     """
 
     kind: str
@@ -79,7 +80,7 @@ class _Row(NamedTuple):
     key: Hashable
     text: str
     subject: Hashable
-    progress: Number = 0
+    progress: Number | None = 0
     order: str = ""
     source: Hashable = ""
     name: Hashable = ""
@@ -124,7 +125,8 @@ class _Reported(Struct, eq=False):
         # a stream of positions may begin with a snapshot, of one row each
         is_replay = bool(self.request.get("resumeToken") or self.request.get("resumeTime"))
         is_point &= is_replay or row.subject in self.least or row.kind != "position"
-        self.least[row.subject] = min(self.least.get(row.subject, row.progress), row.progress)
+        if row.progress is not None:
+            self.least[row.subject] = min(self.least.get(row.subject, row.progress), row.progress)
         self.owners.add(row.owner)
         self.keys[row.key] += 1
         self.line = n
@@ -163,11 +165,11 @@ class NothingMissed(WitnessCheck):
 
     def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
         """An order is as one of its executions left it, if it does not wait for the engine."""
-        owner, filled = self._owner(fact, observed), fact.contracts(fact.cum_qty)
-        if owner and filled is not None and "_PENDING_" not in fact.state:
-            key = fact.id, fact.at, fact.state, filled, fact.contracts(fact.leaves_qty)
+        owner = self._owner(fact, observed)
+        if owner and "_PENDING_" not in fact.state:
+            key = fact.id, fact.at, fact.state
             text = f"order {fact.id} as {fact.state.removeprefix('ORDER_STATE_')}"
-            about = key, text, fact.id, filled, fact.id
+            about = key, text, fact.id, fact.contracts(fact.cum_qty), fact.id
             row = _Row("execution", owner, fact.symbol, fact.at, *about)
             self._note(row, observed, is_point=False)
 
@@ -175,7 +177,7 @@ class NothingMissed(WitnessCheck):
         order, owner = fact.order, self._owner(fact.order, observed)
         if owner:
             text = f"execution {fact.id} of order {order.id}"
-            about = fact.id, text, order.id, order.contracts(order.cum_qty) or 0, order.id
+            about = fact.id, text, order.id, order.contracts(order.cum_qty), order.id
             self._note(_Row("execution", owner, order.symbol, fact.at, *about), observed)
             self.order(order, observed)
         if not fact.is_fill or not fact.trade_id or fact.leg_prices:
@@ -344,7 +346,7 @@ class NothingMissed(WitnessCheck):
                 and entry.observed_at > reported.live
             )
             or (entered is not None and entered > reported.live)
-            or row.progress > reported.least.get(row.subject, row.progress)
+            or (row.progress or 0) > reported.least.get(row.subject, row.progress or 0)
         )
 
 
