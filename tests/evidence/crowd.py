@@ -40,6 +40,7 @@ class Crowd(fresh.Fresh):
         super().__init__(Clients(record(file, scenario, seed)), Random(seed))
         self.simulation = self.clients.world.simulation
         self.copy: Stream | None = None
+        self.sockets: list[Stream] = []
         self.follow()
 
     def follow(self) -> None:
@@ -52,6 +53,7 @@ class Crowd(fresh.Fresh):
         world = self.clients.world
         for path, kinds in SOCKETS:
             socket = self.opened(lambda p=path: world.web_socket(self.clients.key, p))
+            self.sockets += [socket] if socket is not None else []
             for kind in kinds:
                 slugs = {} if kind == "ACCOUNT_BALANCE" else {"marketSlugs": symbols}
                 if socket is not None and socket.end is None:

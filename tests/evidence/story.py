@@ -151,13 +151,14 @@ class Story:
         asked: Any = None,
         query: str = "",
         began: float | None = None,
+        plane: str = "exchange",
     ) -> int:
         """A call over HTTP; with `began` its request was sent at that second."""
         method = "POST" if asked is not None else "GET"
         request = {"method": method, "path": path, "query": query, "body": asked}
         instant = at(self.second)
         answer = {"status": 200, "body": body, "at": instant, "now": instant}
-        number = self._add("exchange", request=request, answer=answer)
+        number = self._add(plane, request=request, answer=answer)
         if began is not None:
             self.lines[-1]["at"] = at(began)
         return number

@@ -28,6 +28,7 @@ from tests.evidence.story import (
 
 DROP_COPY = "DropCopyAPI/CreateDropCopySubscription"
 TRADES = "DropCopyAPI/CreateTradeCaptureReportSubscription"
+POSITIONS = "DropCopyAPI/CreatePositionChangeSubscription"
 BOOKS = "MarketDataSubscriptionAPI/CreateMarketDataSubscription"
 LEDGER = "FundingAPI/CreateBalanceLedgerSubscription"
 STATES = "DropCopyAPI/CreateInstrumentStateChangeSubscription"
@@ -106,16 +107,25 @@ def resting(displayed: int) -> Tell:
     return tell
 
 
-def held(net: int, *, bust: bool = False) -> Tell:
-    """A position, read while trades are followed on a stream."""
+def held(*nets: int) -> Tell:
+    """Frames of a position of which one more is bought each time."""
 
     def tell(story: Story) -> None:
-        stream = story.stream(TRADES)
-        side = fill("E1", 3, 3, 2, trade="TR1", aggressor=True)
-        for state in ("NEW", *(("BUSTED",) if bust else ())):
-            trade = {"id": "TR1", "aggressor": side, "state": f"TRADE_STATE_{state}"}
-            story.frame(stream, {"tradeCaptureReports": [trade]})
-        story.get("/v1/positions", {"positions": [position(net, 3, 0, 2)]})
+        stream = story.stream(POSITIONS)
+        for number, net in enumerate(nets, 1):
+            change = {"position": position(net, number, 0, number)}
+            story.frame(stream, {"positionChanges": [change]})
+
+    return tell
+
+
+def refused(trace: str) -> Tell:
+    """A refused order of a retail client, and an execution with a trace id."""
+
+    def tell(story: Story) -> None:
+        story.get("/v1/orders", {"message": "no"}, asked={"quantity": 3}, plane="retail")
+        story.lines[-1]["answer"] |= {"status": 422, "headers": {"x-trace-id": "00000a1"}}
+        story.reports(fill("E1", 3, 3, 2) | {"traceId": trace})
 
     return tell
 
@@ -180,6 +190,26 @@ def holdings(second: int) -> Tell:
             for name, change, net in (("L1", "2", "2"), ("L2", "3", str(second)))
         ]
         story.get("/v1/positions/ledger", {"entries": rows})
+
+    return tell
+
+
+def busted(back: int, paid: str) -> Tell:
+    """A fill of three at 50, its bust, and ledgers that move back a quantity and an amount."""
+
+    def tell(story: Story) -> None:
+        side = fill("E1", 3, 3, 2, trade="TR1", aggressor=True)
+        side["order"] |= {"priceScale": "100", "fractionalQuantityScale": "1"}
+        trade = {"id": "TR1", "aggressor": side, "state": "TRADE_STATE_BUSTED"}
+        story.get("/v1/report/trades/search", {"trade": [trade]}, asked={"symbol": SYMBOL})
+        rows = [
+            {"id": name, "account": ACCOUNT, "symbol": SYMBOL, "quantityChange": str(change)}
+            | {"netPosition": str(net), "costChange": str(change * 50), "cost": str(net * 50)}
+            | {"updateTime": f"2026-09-08T18:00:0{second}Z"}
+            for name, change, net, second in (("L1", 3, 3, 2), ("L2", -back, 3 - back, 4))
+        ]
+        story.get("/v1/positions/ledger", {"entries": rows})
+        entries(cash("C1", "10", "8.5", second=2), cash("C2", "8.5", paid, second=4))(story)
 
     return tell
 
@@ -268,7 +298,7 @@ PLANTED = (
         "one end",
         two(
             fill("E1", 3, 3, 2),
-            execution("E2", "CANCELED", cum=3, leaves=0, state="CANCELED", second=3),
+            execution("E2", "CANCELED", cum=3, leaves=0, average=50, state="CANCELED", second=3),
         ),
         two(execution("E1", "CANCELED", leaves=0, state="CANCELED", second=2), fill("E2", 3, 3, 3)),
         [1, 2],
@@ -307,10 +337,10 @@ PLANTED = (
         [4, 5],
     ),
     Planted(
-        "resumed",
+        "nothing missed",
         resumed(fill("E2", 3, 3, 2), fill("E3", 5, 2, 3)),
         resumed(fill("E3", 5, 2, 3), fill("E4", 6, 1, 4)),
-        [4],
+        [4, 7],
     ),
     Planted(
         "resumed",
@@ -319,10 +349,10 @@ PLANTED = (
         [7],
     ),
     Planted(  # a duplicated frame may be before and after its resume token
-        "resumed",
+        "nothing missed",
         resumed(fill("E2", 3, 3, 2), fill("E3", 5, 2, 3), doubled=True),
         resumed(fill("E3", 5, 2, 3), fill("E4", 6, 1, 4), doubled=True),
-        [5],
+        [5, 8],
     ),
     Planted("book form", framed(book([(50, 1), (49, 1)])), framed(book([(49, 1), (50, 1)])), [3]),
     Planted(  # a strict limit order to buy at 52 does not trade at 50
@@ -344,7 +374,7 @@ PLANTED = (
         [3, 4, 5],
     ),
     Planted("own orders in the book", resting(10), resting(9), [1, 2, 3]),
-    Planted("position sum", held(3), held(2), [4]),
+    Planted("position sum", held(0, 1), held(0, 0), [3, 4]),  # after a bust that nobody saw
     Planted("position fills", grown(5), grown(4), [1, 2, 3]),
     Planted("position ledger", holdings(5), holdings(6), [1]),
     Planted(
@@ -356,6 +386,8 @@ PLANTED = (
     Planted("balance ledger", chained("8"), chained("10"), [3, 5]),
     Planted("balance ledger", keys("25.50"), keys("25.51"), [3, 6]),
     Planted("balance ledger", keys("25.50", named=False), keys("25.51", named=False), [3, 6]),
+    Planted("position ledger", busted(3, "10"), busted(2, "10"), [1, 2]),
+    Planted("balance ledger", busted(3, "10"), busted(3, "9.5"), [1, 3]),
     Planted("settled once", settled(100), settled(0), [1, 2, 3]),
     Planted(
         "settled once",
@@ -371,6 +403,7 @@ PLANTED = (
     ),
     Planted("states go on", states("EXPIRED", "TERMINATED"), states("TERMINATED", "OPEN"), [3, 4]),
     Planted("keys mean one", keyed("W1", "W1"), keyed("W1", "W2"), [1, 2]),
+    Planted("refused changes nothing", refused("0b2"), refused("0a1"), [1, 2]),
 )
 
 
@@ -411,7 +444,6 @@ def test_every_check_has_a_case() -> None:
 @pytest.mark.parametrize(
     ("check", "tell"),
     [
-        ("position sum", held(0, bust=True)),
         ("settled once", settled(0, corrected=True)),
         ("settled once", settled(0, since=1)),
         ("balance ledger", entries(cash("C1", "10", "9"), cash("C2", "8", "7"), symbol=SYMBOL)),
@@ -425,6 +457,27 @@ def test_what_may_have_an_unseen_reason_is_no_contradiction(
     code, checks = judged(story.write(tmp_path / "story.ndjson"), tmp_path)
     assert code == 0
     assert checks[check]["cannot_tell"]
+
+
+def test_who_is_shown_less_sees_no_contradiction(tmp_path: Path) -> None:
+    """Older messages have no commission, and the other side of a trade has no account."""
+
+    def side(party: str, second: int, account: str, **more: str) -> dict[str, Any]:
+        about: Any = {"trade": f"T{second}", "side": party, "id": f"{party}{second}"}
+        report = fill(f"E{party}{second}", 3, 3, second, aggressor=party == "BUY", **about)
+        report["order"]["account"] = account
+        return report | more
+
+    story = Story()
+    story.reports(
+        *(side("SELL", second, "B", commissionNotionalCollected="6") for second in (1, 3, 5))
+    )
+    stream = story.stream(TRADES)
+    for second in (1, 5):
+        sides = {"aggressor": side("BUY", second, "A"), "passive": side("SELL", second, "")}
+        trade = {"id": f"T{second}", "state": "TRADE_STATE_NEW", **sides}
+        story.frame(stream, {"tradeCaptureReports": [trade]})
+    assert judged(story.write(tmp_path / "story.ndjson"), tmp_path)[0] == 0
 
 
 def test_answers_that_overlap_are_not_put_in_order(tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ How a check is made honest:
 - It names what it rests on, and what it must not flag: delivery is at least once, so a message may
   come twice; frames may be late, so instants in messages decide and not their
   arrival; two things of one instant have no order.
-- Nothing that was not seen is assumed. A fill of somebody else may explain a position that grew
-  more than the known fills, so only one that grew less is a contradiction.
+- Nothing that was not seen is assumed, nor its absence. A fill of somebody else may explain a
+  position that grew more than the known fills, so only one that grew less is a contradiction. That
+  there was no bust, no entry or no row is known only between two sights of the same page or stream.
 - Where a check cannot judge, it says so and counts it ("cannot tell"): an order whose first fills
   were never seen, a stream on which a fault was injected, a read that overlaps another one.
 - Each looks once at each fact and keeps what it needs by order, account or instrument. The work is
-  linear in what was seen, but for one sorting of fills and books at the end.
+  linear in what was seen, but for one sorting of fills and books at the end, and for the rows of an
+  account, which are compared with each stream that reports the account.
 
 | Module | Holds |
 |---|---|

@@ -59,13 +59,24 @@ class WitnessCheck:
         """Return the first value under a key, with the line that showed it: perhaps this one."""
         return self._first.setdefault(key, (value, line))
 
-    def first_content(self, key: Hashable, content: Any, line: int) -> tuple[Any, int] | None:
-        """Return the first content under a key, with its line, if another line showed it."""
-        first = self.first(key, content, line)
-        if first[1] == line:
+    def other_content(self, key: Hashable, content: Any, line: int) -> tuple[Any, int] | None:
+        """Return the first content under a key, with its line, if this one differs from it."""
+        first = self._first.get(key)
+        if first is None:
+            self._first[key] = content, line
             return None
         self.applied += 1
-        return first
+        return None if first[0] == content else first
+
+    def equal_everywhere(
+        self, subject: str, contents: Mapping[Hashable, tuple[object, ...]], line: int
+    ) -> None:
+        """Report each content that differs from the first one under its key."""
+        for key, content in contents.items():
+            if (first := self.other_content(key, content, line)) is not None:
+                pairs = zip(first[0], content, strict=True)
+                values = next(f"{before} or {now}" for before, now in pairs if before != now)
+                self.contradict(f"{subject} is reported with {values}", [first[1], line])
 
     def previous(self, key: Hashable, value: Any, line: int) -> tuple[Any, int]:
         """Return the value that came before this one under a key, with its line; None at first."""

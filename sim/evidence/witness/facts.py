@@ -1,8 +1,8 @@
 """The facts that answers and frames state, with the words of the contract.
 
-Numbers are exact, instants are text that sorts as it counts. Quantities and prices of
-the exchange are scaled integers, those of the retail API decimals, so facts of both are
-never compared (`dialect`).
+Numbers are exact, instants are text that sorts as it counts. Quantities and prices of the exchange
+are scaled integers, those of the retail API decimals (`dialect`): an order names its scales, so the
+figures of orders and executions compare in dollars and contracts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ class Fact(Struct, frozen=True, gc=False):
 class ReportedOrder(Fact, frozen=True, gc=False):
     """An order as somebody was shown it. `at` is when it last changed.
 
-    A fact of kind "order" is an order as it is, "past_order" as it was after an execution.
+    `price_scale` and `qty_scale` are units of a dollar and of a contract in its figures; 0 if an
+    order of the exchange does not say. A fact of kind "order" is an order as it is, "past_order"
+    as it was after an execution.
     """
 
     id: str
@@ -41,7 +43,18 @@ class ReportedOrder(Fact, frozen=True, gc=False):
     price: Number
     avg_px: Number
     cash_order_qty: Number
+    commission: Number
+    price_scale: Number
+    qty_scale: Number
     at: str
+
+    def contracts(self, qty: Number) -> Decimal | None:
+        """One of its quantities in contracts; None if it does not name its scale."""
+        return Decimal(qty) / self.qty_scale if self.qty_scale else None
+
+    def dollars(self, price: Number) -> Decimal | None:
+        """One of its prices in dollars; None if it does not name its scale."""
+        return Decimal(price) / self.price_scale if self.price_scale else None
 
     @property
     def is_over(self) -> bool:
@@ -50,7 +63,9 @@ class ReportedOrder(Fact, frozen=True, gc=False):
 
 
 class ReportedExecution(Fact, frozen=True, gc=False):
-    """Something that happened to an order. `leg_prices`: whether it is of a combo."""
+    """Something that happened to an order. `leg_prices`: whether it is of a combo. `commission` is
+    None where a message has none, as those before the field was introduced.
+    """
 
     id: str
     type: str
@@ -60,6 +75,9 @@ class ReportedExecution(Fact, frozen=True, gc=False):
     trade_id: str
     aggressor: bool
     leg_prices: bool
+    commission: Number | None
+    unsolicited: str
+    trace_id: str
     at: str
 
     @property
@@ -106,7 +124,28 @@ class ReportedPosition(Fact, frozen=True, gc=False):
     net_position: Number
     qty_bought: Number
     qty_sold: Number
+    cost: Number
+    realized: Number
     expired: bool
+    at: str
+
+
+class ReportedBalance(Fact, frozen=True, gc=False):
+    """The cash of an account; `at` is when it last changed, "" where the answer does not say."""
+
+    account: str
+    currency: str
+    dialect: str
+    balance: Number
+    at: str
+
+
+class ReportedTick(Fact, frozen=True, gc=False):
+    """A trade as everybody sees it."""
+
+    symbol: str
+    price: Number
+    qty: Number
     at: str
 
 
@@ -131,7 +170,11 @@ class HoldingChange(Fact, frozen=True, gc=False):
     account: str
     symbol: str
     quantity_change: Number
+    cost_change: Number
+    realized_change: Number
     net_position: Number
+    cost: Number
+    realized: Number
     at: str
 
 
@@ -173,5 +216,6 @@ def number(value: Any) -> Number:
 
 
 def moment(value: Any) -> str:
-    """An instant as text that sorts as it counts; "" where there is none."""
-    return str(value).removesuffix("Z") if value else ""
+    """An instant as text that sorts as it counts, whatever its digits; "" where there is none."""
+    text = str(value).removesuffix("Z") if value else ""
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -2,7 +2,7 @@
 
 What the scenario's own steps ask counts as a client's. A rewind, a reset and the like begin the
 world anew, so nothing that was observed before can contradict what is observed after it: each
-segment of the history has its own checks.
+segment of the history has its own checks. A fork goes on with the same history, without streams.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ from sim.api.pipeline.inputs import (
 )
 from sim.contract.contract import Operation
 from sim.contract.messages import Message
+from sim.evidence.witness.facts import moment
 from sim.evidence.witness.observation import (
     ClientObservation,
     ObservationKind,
     ObservedStream,
     WorldReset,
     in_json_names,
+    is_refusal,
 )
 from sim.kernel.instants import format_instant
 from sim.kernel.journal_reader import UNREADABLE
@@ -52,7 +54,9 @@ def observed(
     watched = Watch(simulation)
     outcomes: list[Outcome] = []
     for _, entry in replaying(simulation, lines, on_outcome=outcomes.append):
-        if entry.mark and entry.mark not in ("snapshot", "fork", "failure"):
+        if entry.mark == "fork":
+            watched.end_streams()
+        elif entry.mark and entry.mark not in ("snapshot", "failure"):
             watched.begin_anew()
             yield WorldReset()
         while outcomes:
@@ -74,6 +78,12 @@ class Watch:
         self._streams.clear()
         self._held.clear()
 
+    def end_streams(self) -> None:
+        """The run goes on from a fork, which ended every stream and every call that waited."""
+        for number in list(self._streams):
+            self._end(number, self._simulation.seq + 1)
+        self._held.clear()
+
     def take(self) -> list[ClientObservation]:
         """What has been observed since."""
         observations, self._observations = self._observations, []
@@ -91,7 +101,7 @@ class Watch:
             case StreamFrame():
                 stream = self._streams.get(input_.stream)
                 if stream is not None:
-                    self._note_request(stream, input_.message)
+                    self._note_request(stream, input_.message, outcome.seq)
             case StreamHungUp():
                 self._end(input_.stream, outcome.seq)
         self._effects(outcome)
@@ -113,13 +123,17 @@ class Watch:
         answer = ClientObservation(
             n, "answer", operation, _client(call), n, n, self._now(), request, body=None
         )
+        answer.refused = "" if outcome.injections else reply.request_id.lstrip("0")
         if reply.pending_on:
             self._held[reply.pending_on] = answer, over_http
         else:
             self._answer(answer, reply, over_http)
 
     def _answer(self, answer: ClientObservation, reply: Reply, over_http: bool) -> None:
-        answer.ok = 200 <= reply.status < 300 if over_http else reply.code == 0
+        status = reply.status if over_http else reply.code
+        answer.ok = status in (range(200, 300) if over_http else range(1))
+        if reply.connection_fault or not is_refusal(status, is_rpc=not over_http):
+            answer.refused = ""
         if answer.ok and reply.chunks is None and not reply.connection_fault:
             body = reply.body
             answer.body = _json(body) if over_http else self._decoded(answer.operation, body)
@@ -147,10 +161,10 @@ class Watch:
         if not name:
             return
         operation = contract.by_name(name)
-        stream = ObservedStream(number, operation, _client(opened), outcome.seq)
+        stream = ObservedStream(number, operation, _client(opened), prompt=True)
         self._streams[number] = stream
-        if opened.message:
-            self._note_request(stream, opened.message)
+        if operation.kind == "server":  # the others have frames of the client
+            self._note_request(stream, opened.message, outcome.seq)
         self._stream(stream, "begun", outcome.seq)
 
     def _end(self, number: int, seq: int) -> None:
@@ -174,8 +188,9 @@ class Watch:
                     answer.now = self._now()
                     self._answer(answer, effect.reply, over_http)
 
-    def _note_request(self, stream: ObservedStream, message: bytes) -> None:
-        stream.note_request(self._decoded(stream.operation, message, request=True))
+    def _note_request(self, stream: ObservedStream, message: bytes, seq: int) -> None:
+        body = self._decoded(stream.operation, message, request=True)
+        stream.note_request(body, seq, self._now())
 
     def _stream(
         self, stream: ObservedStream, kind: ObservationKind, seq: int, body: Any = None
@@ -185,7 +200,7 @@ class Watch:
     # ---- values
 
     def _now(self) -> str:
-        return format_instant(self._simulation.now).removesuffix("Z")
+        return moment(format_instant(self._simulation.now))
 
     def _decoded(self, operation: Operation, message: bytes, *, request: bool = False) -> Any:
         if operation.content == "web_socket":

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
 from sim.contract.contract import Operation
+from sim.core.model.refusals import HTTP_OF_CODE
 from sim.evidence.recording.files import RecordedLine
 from sim.evidence.recording.recorded_events import RecordingReader
 from sim.evidence.witness.facts import moment
@@ -26,44 +28,80 @@ ObservationKind: TypeAlias = Literal["answer", "frame", "begun", "ended"]
 _CASE = re.compile("_([a-z])")
 
 
-class ObservedStream(Struct, eq=False):
-    """A stream of a client.
+class ObservedSubscription(Struct, eq=False):
+    """What a stream was asked for: all of a gRPC stream, or one subscription of a socket.
 
-    `request` is the message with which it began, empty for sockets; those have a request for each
-    subscription, by its id. `disturbed` says that an injected fault lost, doubled, held or swapped
-    frames, so that what is missing on it proves nothing.
+    `live` is when the client knew that it had begun; None while it does not know. `now` is the
+    service's clock then, if it is known. `ended` is when it ended, with its stream or before.
+    """
+
+    request: dict[str, Any] = {}
+    live: Seen = None
+    now: str = ""
+    ended: Seen = None
+
+
+class ObservedStream(Struct, eq=False):
+    """A stream of a client, with its subscriptions: that of a gRPC stream has no id.
+
+    `prompt` says that a frame comes with the input that caused it, as in a run. A recording has
+    frames that were on their way. `disturbed` says that an injected fault
+    lost, doubled, held or swapped frames, so that what is missing on it proves nothing.
     """
 
     number: int
     operation: Operation
     client: str
-    began: Seen
-    request: dict[str, Any] = {}
-    subscriptions: dict[str, dict[str, Any]] = {}
+    prompt: bool = False
     disturbed: bool = False
+    subscriptions: dict[str, list[ObservedSubscription]] = {}
 
-    def note_request(self, body: Any) -> None:
-        """Note what the client requested."""
+    @property
+    def request(self) -> dict[str, Any]:
+        """The message with which a gRPC stream began."""
+        return self._subscription("").request
+
+    def note_request(self, body: Any, at: Seen = None, now: str = "") -> None:
+        """Note what the client requested; in a run, with the input and the instant."""
+        is_socket = self.operation.content == "web_socket"
+        if is_socket and isinstance(body, dict):
+            body = body.get("subscribe")
         if not isinstance(body, dict):
             return
-        subscribe = body.get("subscribe")
-        if self.operation.content == "web_socket":
-            if isinstance(subscribe, dict):
-                subscribe = in_json_names(subscribe)
-                self.subscriptions[str(subscribe.get("requestId", ""))] = subscribe
-        elif not self.request:
-            self.request = body
+        body = in_json_names(body)
+        name = str(body.get("requestId", "")) if is_socket else ""
+        subscription = ObservedSubscription(body, *((at, now) if self.prompt else ()))
+        requests = self.subscriptions.setdefault(name, [])
+        if name or not requests:
+            requests.append(subscription)
+
+    def _subscription(self, name: str) -> ObservedSubscription:
+        """The latest subscription of an id that was not refused."""
+        requests = self.subscriptions.get(name) or self.subscriptions.get("")
+        return requests[-1] if requests else ObservedSubscription()
 
     def observation(
         self, n: int, kind: ObservationKind, at: Seen, now: str = "", body: Any = None
     ) -> ClientObservation:
-        """Return what the client received: a frame with the request that it belongs to, the begin
-        or the end.
+        """Return what the client received: a frame with the subscription that it belongs to, the
+        begin or the end.
         """
-        name = body.get("requestId", "") if isinstance(body, dict) else ""
-        request = self.subscriptions.get(name, self.request)
+        name = str(body.get("requestId", "")) if isinstance(body, dict) else ""
+        subscription = self._subscription(name)
+        if kind == "frame" and subscription.live is None:
+            subscription.live, subscription.now = at, now
+        if kind == "ended":
+            for request in chain(*self.subscriptions.values()):
+                request.ended = at
+        elif name and body.get("error") and self.subscriptions.get(name):
+            self.subscriptions[name].pop().live = None  # it was refused
+        elif name and body.get("unsubscribed"):
+            subscription.ended = at
+            self.subscriptions.pop(name, None)
         return ClientObservation(
-            *(n, kind, self.operation, self.client, at, at, now, request, body), stream=self
+            *(n, kind, self.operation, self.client, at, at, now, subscription.request, body),
+            stream=self,
+            subscription=subscription,
         )
 
 
@@ -74,6 +112,7 @@ class ClientObservation(Struct, eq=False):
     known to come after another if it `began` after the other had `ended`; both are the same for a
     frame. `now` is the service's clock when it answered, as text without its Z, which sorts as it
     counts; over HTTP it has whole seconds. `ok` says that a call was answered, not refused.
+    `refused` is, of a call that was refused for good, its id in executions that it would cause.
     """
 
     n: int
@@ -87,6 +126,8 @@ class ClientObservation(Struct, eq=False):
     body: Any
     ok: bool = True
     stream: ObservedStream | None = None
+    subscription: ObservedSubscription | None = None
+    refused: str = ""
 
     @property
     def on_disturbed_stream(self) -> bool:
@@ -109,6 +150,13 @@ def in_json_names(request: dict[str, Any]) -> dict[str, Any]:
     return {_CASE.sub(lambda letter: letter[1].upper(), name): request[name] for name in request}
 
 
+def is_refusal(status: int, *, is_rpc: bool) -> bool:
+    """Whether a status of HTTP or gRPC says that a call was refused for good (§7.1: 400 to 498)."""
+    if is_rpc:
+        status = next((http for code, http in HTTP_OF_CODE.items() if code == status), 0)
+    return 400 <= status < 499
+
+
 class WorldReset:
     """The world begins anew: what follows is another history."""
 
@@ -123,7 +171,7 @@ def observed(entries: Collection[RecordedLine]) -> Iterator[ClientObservation]:
         stream = streams.get(number)
         if entry.opened is not None:
             if (operation := reader.operation_of(number)) is not None:
-                stream = streams[number] = ObservedStream(number, operation, entry.client, at)
+                stream = streams[number] = ObservedStream(number, operation, entry.client)
                 yield stream.observation(entry.n, "begun", at)
         elif entry.frame is not None and entry.frame.sender == "client":
             if stream is not None:
@@ -131,7 +179,8 @@ def observed(entries: Collection[RecordedLine]) -> Iterator[ClientObservation]:
         elif event is None or event.operation is None:
             continue
         elif event.answer is not None:
-            statuses = (0,) if entry.plane == "grpc" else range(200, 300)
+            status, is_rpc = event.answer.status or 0, entry.plane == "grpc"
+            trace = event.answer.headers.get("x-trace-id", "").lstrip("0")
             yield ClientObservation(
                 n=entry.n,
                 kind="answer",
@@ -139,10 +188,11 @@ def observed(entries: Collection[RecordedLine]) -> Iterator[ClientObservation]:
                 client=entry.client,
                 began=at,
                 ended=max(at, moment(event.answer.at)),
-                now=format_instant(event.now).removesuffix("Z"),
+                now=moment(format_instant(event.now)),
                 request=_request(entry),
                 body=event.answer.body,
-                ok=event.answer.status in statuses,
+                ok=status in (range(1) if is_rpc else range(200, 300)),
+                refused=trace if is_refusal(status, is_rpc=is_rpc) else "",
             )
         elif stream is None:
             continue  # it began before the recording did

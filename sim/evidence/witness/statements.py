@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from msgspec.structs import fields, replace
 
@@ -20,6 +20,7 @@ from sim.evidence.witness.facts import (
     CashChange,
     Fact,
     HoldingChange,
+    ReportedBalance,
     ReportedBook,
     ReportedExecution,
     ReportedInstrument,
@@ -27,6 +28,7 @@ from sim.evidence.witness.facts import (
     ReportedOrder,
     ReportedPosition,
     ReportedSettlement,
+    ReportedTick,
     ReportedTrade,
     moment,
     number,
@@ -34,8 +36,8 @@ from sim.evidence.witness.facts import (
 
 Stated: TypeAlias = Iterator[tuple[str, Fact]]
 KINDS = (
-    *("order", "past_order", "execution", "trade", "book", "instrument"),
-    *("position", "settlement", "cash", "holding"),
+    *("order", "past_order", "execution", "trade", "tick", "book", "instrument"),
+    *("position", "settlement", "balance", "cash", "holding"),
 )
 Reads: TypeAlias = Callable[[type[Message], dict[str, Any], str], Stated]
 # What is asked about an order that does not exist.
@@ -49,29 +51,39 @@ _FACTS: dict[type[Message], Any] = {
     exchange_v1.Instrument: ReportedInstrument,
     exchange_v1.Position: ReportedPosition,
     exchange_v1.PositionChange: ReportedSettlement,
+    exchange_v1.GetAccountBalanceResponse: ReportedBalance,
     exchange_v1.BalanceLedgerEntry: CashChange,
     exchange_v1.PositionLedgerEntry: HoldingChange,
     retail_v1.Order: ReportedOrder,
     retail_v1.Execution: ReportedExecution,
     retail_v1.TradeActivity: ReportedTrade,
     retail_v1.MarketBook: ReportedBook,
+    retail_v1.TradeTick: ReportedTick,
     retail_v1.UserPosition: ReportedPosition,
+    retail_v1.UserBalance: ReportedBalance,
     retail_v1.BalanceChange: CashChange,
 }
-# Where retail messages have other words for the attributes of a fact.
-_RETAIL = {
-    "symbol": "marketSlug",
-    "account": "accountName",
-    "order_qty": "quantity",
-    "cum_qty": "cumQuantity",
-    "leaves_qty": "leavesQuantity",
-    "net_position": "netPositionDecimal",
-    "qty_bought": "qtyBoughtDecimal",
-    "qty_sold": "qtySoldDecimal",
-    "aggressor": "aggressorExecution",
-    "passive": "passiveExecution",
+# Where messages have other words for the attributes of a fact, those of the retail API first.
+_WORDS = {
+    "symbol": ("symbol", "marketSlug", "modifiedSecurityId"),
+    "qty": ("quantity",),
+    "account": ("accountName",),
+    "order_qty": ("quantity",),
+    "cum_qty": ("cumQuantity",),
+    "leaves_qty": ("leavesQuantity",),
+    "net_position": ("netPositionDecimal",),
+    "qty_bought": ("qtyBoughtDecimal",),
+    "qty_sold": ("qtySoldDecimal",),
+    "aggressor": ("aggressorExecution",),
+    "passive": ("passiveExecution",),
+    "balance": ("currentBalance",),
+    "commission": ("commissionNotionalCollected", "commissionNotionalTotalCollected"),
+    "qty_scale": ("fractionalQuantityScale",),
+    "unsolicited": ("unsolicitedCancelReason",),
 }
-_INSTANTS = ("lastTransactTime", "transactTime", "updateTime")  # the first that a message has
+# The first of them that a message has.
+_INSTANTS = ("lastTransactTime", "transactTime", "updateTime", "tradeTime", "lastUpdated")
+_ABSENT: dict[Any, Any] = {str: "", bool: False}
 # Retail and gRPC spell the types of ledger entries with this prefix, exchange REST without.
 _ENTRY_TYPE = "LEDGER_ENTRY_TYPE_"
 
@@ -84,15 +96,18 @@ def _reader(message_type: type[Message]) -> Callable[[dict[str, Any]], Any]:
     """Return the function that reads the fact in a message's JSON form."""
     fact, wire = _FACTS[message_type], {field.json_name: field for field in fields_of(message_type)}
     columns: list[tuple[str, Callable[[Any], Any]]] = []
+    dialect = _dialect(message_type)
+    scale = int(dialect == "retail")  # whose figures are dollars and contracts
+    by_name = {"dialect": dialect, "price_scale": scale, "qty_scale": scale}
     for attribute in fields(fact):
         words = attribute.name.split("_")
         plain = words[0] + "".join(map(str.capitalize, words[1:]))
-        names = _INSTANTS if plain == "at" else (_RETAIL.get(attribute.name, plain), plain)
+        names = _INSTANTS if plain == "at" else (*_WORDS.get(attribute.name, ()), plain)
         name = next((name for name in names if name in wire), "")
         if name:
             columns.append((name, _read(attribute.type, wire[name])))
         else:
-            absent = _dialect(message_type) if plain == "dialect" else attribute.type()
+            absent = by_name.get(attribute.name, _ABSENT.get(attribute.type, 0))
             columns.append((name, _constant(absent)))
     return lambda value: fact(*[read(value.get(name)) for name, read in columns])
 
@@ -121,8 +136,10 @@ def _read(kind: Any, field: Field) -> Callable[[Any], Any]:
             return _levels
         if _FACTS.get(message) is ReportedExecution:
             return lambda value: _execution(message, value)
-        if message in _FACTS:
+        if message in _FACTS and kind is _FACTS[message]:
             return _reader(message)
+    if type(None) in get_args(kind):
+        return lambda value: None if value is None else number(value)
     return number if kind is not str else lambda value: value or ""
 
 
@@ -214,7 +231,9 @@ _READS: dict[type[Fact], Reads] = {
     ReportedBook: _books,
     ReportedInstrument: _stated("instrument", "symbol", "state"),
     ReportedPosition: _positions,
+    ReportedBalance: _stated("balance"),
     ReportedSettlement: _settlements,
+    ReportedTick: _stated("tick", "tradeTime"),
     CashChange: _cash,
     HoldingChange: _stated("holding"),
 }
@@ -259,7 +278,8 @@ def _inside(
             yield from _READS[_FACTS[kind]](kind, body, client)
         return
     for name, inside, message, is_map in places:
-        if not (value := body.get(name)):
+        # A position before a change is none of the instant that it bears.
+        if not (value := body.get(name)) or name == "beforePosition":
             continue
         for element in value if isinstance(value, list) else value.values() if is_map else (value,):
             if isinstance(element, dict):

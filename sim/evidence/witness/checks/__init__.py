@@ -6,7 +6,7 @@ import inspect
 from typing import Any, TextIO
 
 from sim.evidence.witness.check import WitnessCheck
-from sim.evidence.witness.checks import books, money, orders, reads, streams, trades
+from sim.evidence.witness.checks import books, ledgers, money, orders, reads, streams, trades
 from sim.read.tables import print_table
 
 CHECKS: tuple[type[WitnessCheck], ...] = (
@@ -18,19 +18,20 @@ CHECKS: tuple[type[WitnessCheck], ...] = (
     trades.OneTrade,
     trades.TradeStates,
     streams.NothingMissed,
-    streams.Resumed,
+    reads.Resumed,
     books.BookForm,
     books.BooksInOrder,
     books.BookBetween,
     books.OwnOrders,
     money.PositionSum,
     money.PositionFills,
-    money.HoldingChain,
-    money.CashChain,
+    ledgers.PositionLedger,
+    ledgers.BalanceLedger,
     money.SettledOnce,
     reads.ReadsGoOn,
     reads.StatesGoOn,
     reads.KeysMeanOne,
+    reads.RefusedChangesNothing,
 )
 
 

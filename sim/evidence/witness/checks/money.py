@@ -4,74 +4,61 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Hashable
 from itertools import accumulate, pairwise
+from typing import TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from sim.evidence.witness.check import WitnessCheck
 from sim.evidence.witness.facts import (
     CashChange,
-    HoldingChange,
     Number,
     ReportedExecution,
     ReportedPosition,
     ReportedSettlement,
-    ReportedTrade,
 )
-from sim.evidence.witness.observation import ClientObservation, ObservedStream, Seen
+from sim.evidence.witness.observation import ClientObservation
+
+_Figures: TypeAlias = tuple[Number, Number, Number]  # net, bought, sold
 
 
 class PositionSum(WitnessCheck):
-    """Until a market settles, a net position equals quantity bought minus quantity sold.
+    """A change that trades moves a net position by what it buys or sells.
 
-    A bust changes the net position, but not the quantity bought. A position is therefore judged
-    only while the same client follows its trades on a stream and has seen no bust.
+    A bust changes the net position, but not the quantity bought, and there may have been busts that
+    nobody saw. So what is judged is one change, on a stream that shows each of them. What follows a
+    frame that comes again is not judged.
     """
 
     name = "position sum"
-    depends_on = "§2.8: net_position, qty_bought, qty_sold"
+    depends_on = "§2.8: net_position, qty_bought, qty_sold; §6.2: position deltas"
 
     def __init__(self) -> None:
         super().__init__()
-        self._followed: dict[str, tuple[Seen, ObservedStream]] = {}  # by client: since when
-        self._busted: set[tuple[str, str]] = set()
-        self._wrong: list[tuple[str, str, str, int]] = []
-
-    def observation(self, observed: ClientObservation) -> None:
-        """Note who follows trades."""
-        stream = observed.stream
-        if stream is None or stream.operation.rpc != "CreateTradeCaptureReportSubscription":
-            return
-        if observed.kind == "ended":
-            self._followed.pop(observed.client, None)
-        elif not stream.request.get("symbols"):
-            self._followed.setdefault(observed.client, (observed.ended, stream))
-
-    def trade(self, fact: ReportedTrade, observed: ClientObservation) -> None:
-        side = fact.aggressor or fact.passive
-        if fact.state == "TRADE_STATE_BUSTED" and side is not None:
-            self._busted.add((observed.client, side.order.symbol))
+        self._shown = set[Hashable]()
+        self._latest_figures: dict[Hashable, tuple[_Figures, int]] = {}
 
     def position(self, fact: ReportedPosition, observed: ClientObservation) -> None:
-        followed = self._followed.get(observed.client)
-        if fact.expired or followed is None or followed[0] >= observed.began or not fact.at:
-            self.cannot_tell += 1
+        shows_all = fact.dialect == "retail"
+        shows_all |= observed.operation.rpc == "CreatePositionChangeSubscription"
+        if observed.stream is None or not shows_all:
             return
-        self.applied += 1
-        if fact.qty_bought - fact.qty_sold != fact.net_position:
-            text = (
-                f"{observed.source} shows a net position of {fact.net_position} in {fact.symbol}, "
-                f"but {fact.qty_bought} bought and {fact.qty_sold} sold"
-            )
-            self._wrong.append((observed.client, fact.symbol, text, observed.n))
-
-    def finish(self) -> None:
-        for client, symbol, text, line in self._wrong:
-            if (client, symbol) in self._busted:
-                self.cannot_tell += 1
-            else:
-                self.contradict(text, [line])
+        key = observed.subscription, fact.account, fact.symbol
+        figures = fact.net_position, fact.qty_bought, fact.qty_sold
+        latest = self._latest_figures.pop(key, None)
+        if (key, figures) in self._shown:
+            return  # a frame that comes again, or busts that led back
+        self._shown.add((key, figures))
+        self._latest_figures[key] = figures, observed.n
+        if latest is not None:
+            self.applied += 1
+            before, line = latest
+            net, bought, sold = (new - old for new, old in zip(figures, before, strict=True))
+            if (bought or sold) and net != bought - sold:
+                text = f"changes by {net}, but {bought} were bought and {sold} sold"
+                lines = [line, observed.n]
+                self.contradict(f"the position in {fact.symbol} {text}", lines, observed.stream)
 
 
 class PositionFills(WitnessCheck):
@@ -108,7 +95,7 @@ class PositionFills(WitnessCheck):
         for key, views in self._views.items():
             fills = sorted(self._fills.get(key, {}).values())
             ordered = [views[at] for at in sorted(views)]
-            if not fills or len(ordered) < 2:
+            if len(ordered) < 2:
                 self.cannot_tell += 1
                 continue
             for buying in (True, False):
@@ -131,80 +118,9 @@ class PositionFills(WitnessCheck):
                 word = "bought" if buying else "sold"
                 self.contradict(
                     f"{view.account} {word} {earlier} of {view.symbol} between {view.at}Z and "
-                    f"{other.at}Z, but its position shows {grown}",
+                    f"{other.at}Z, but its position grew by {grown}",
                     [line, *(fill[3] for fill in fills[first:last][:3]), later],
                 )
-
-
-class HoldingChain(WitnessCheck):
-    """Each entry of the position ledger starts from the position after the entry before it.
-
-    The entries of one answer or stream are compared in their order; entries of one instant may
-    have any order.
-    """
-
-    name = "position ledger"
-    depends_on = "§4.3: an entry shows the position right after it"
-
-    def holding(self, fact: HoldingChange, observed: ClientObservation) -> None:
-        earlier, line = self.first(fact.id, fact, observed.n)
-        if earlier != fact:
-            text = f"entry {fact.id} of the position ledger has two different contents"
-            self.contradict(text, [line, observed.n])
-        before, _ = self.previous((fact.account, fact.symbol, observed.n), fact, observed.n)
-        if before is None or observed.request.get("newestFirst") or before.at == fact.at:
-            return
-        self.applied += 1
-        if before.net_position + fact.quantity_change != fact.net_position:
-            self.contradict(
-                f"entry {fact.id}: the position in {fact.symbol} was {before.net_position}, "
-                f"changed by {fact.quantity_change}, and is now {fact.net_position}",
-                [observed.n],
-            )
-
-
-class CashChain(WitnessCheck):
-    """Each entry of a balance ledger starts from the balance after the entry before it, and has the
-    same content wherever it is shown.
-
-    The check applies within one answer, and along a stream, if no type of entry was filtered out.
-    An entry that a stream repeats (frames may come twice) keeps its first place.
-    """
-
-    name = "balance ledger"
-    depends_on = "§4.3, §4.4: before_balance and after_balance of each entry"
-
-    _NARROWING = ("entryTypes", "symbol", "description", "newestFirst")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._reported: dict[int, set[str]] = defaultdict(set)  # by stream
-
-    def cash(self, fact: CashChange, observed: ClientObservation) -> None:
-        if fact.id:
-            earlier, line = self.first((fact.dialect, fact.id), fact, observed.n)
-            self.applied += line != observed.n
-            if earlier != fact and _content(earlier) != _content(fact):
-                text = f"entry {fact.id} of the balance ledger has two different contents"
-                self.contradict(text, [line, observed.n])
-        if any(observed.request.get(name) for name in self._NARROWING):
-            self.cannot_tell += 1
-            return
-        stream = observed.stream
-        if stream is not None and fact.id:
-            if fact.id in self._reported[stream.number]:
-                return
-            self._reported[stream.number].add(fact.id)
-        # each answer is a chain of its own, and so is each stream
-        chain = stream.number if stream is not None else -observed.n
-        before, line = self.previous((fact.account, fact.currency, chain), fact, observed.n)
-        if before is None or before.id == fact.id:
-            return
-        self.applied += 1
-        if before.after_balance != fact.before_balance:
-            next_ = f"the next entry starts from {fact.before_balance}"
-            text = f"balance was {before.after_balance}, but {next_}"
-            self.contradict(text, [line, observed.n], stream)
 
 
 class _Page(Struct):
@@ -240,8 +156,8 @@ class SettledOnce(WitnessCheck):
         self._page = _Page(-1, "", complete=False)
 
     def settlement(self, fact: ReportedSettlement, observed: ClientObservation) -> None:
-        first = self.first_content((fact.dialect, fact.symbol), fact.price, observed.n)
-        if first is not None and first[0] != fact.price:
+        first = self.other_content((fact.dialect, fact.symbol), fact.price, observed.n)
+        if first is not None:
             text = f"{fact.symbol} was settled at {first[0]} and again at {fact.price}"
             change = text, observed.now, [first[1], observed.n]
             self._changed.setdefault((fact.symbol, fact.price), change)
@@ -259,7 +175,8 @@ class SettledOnce(WitnessCheck):
         """Note which payouts and instants one page of an account's ledger shows."""
         page = self._page
         if (page.line, page.account) != (observed.n, fact.account):
-            complete = observed.stream is None and "entryTypes" not in observed.request
+            narrowed = any(observed.request.get(name) for name in ("entryTypes", "description"))
+            complete = observed.stream is None and not narrowed
             page = self._page = _Page(observed.n, fact.account, complete)
         page.last = max(page.last, fact.at)
         if fact.entry_type == "RESOLUTION" and fact.symbol and fact.symbol not in page.paid:
@@ -284,8 +201,3 @@ class SettledOnce(WitnessCheck):
             if len(entries) > 1:
                 text = f"{key[1]} paid {key[0]} {len(entries)} times: {', '.join(entries)}"
                 self.contradict(text, entries.values())
-
-
-def _content(fact: CashChange) -> CashChange:
-    """The content that must be equal everywhere. Retail entries do not always name the account."""
-    return fact if fact.dialect == "exchange" else replace(fact, account="")

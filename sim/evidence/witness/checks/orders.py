@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from decimal import Decimal
+from collections.abc import Hashable
+from decimal import ROUND_HALF_EVEN, Decimal
 from typing import NamedTuple
 
 from sim.evidence.witness.check import WitnessCheck
@@ -45,35 +46,43 @@ class OrderFigures(WitnessCheck):
 
 
 class OrderLife(WitnessCheck):
-    """The filled quantity of an order never decreases, and a closed order never changes.
+    """The filled quantity of an order never decreases, a closed order never changes, and every
+    view of as much filled shows the same average price and commission.
 
     `lastTransactTime` decides which of two views is later, not when they were received: a stream
     may deliver old views late. Two views with the same instant are not compared, because several
     things can happen in one instant. A view is compared only with the latest view so far, so the
-    work is linear.
+    work is linear. What is filled decides the average price and the commission, whatever else
+    happens to the order; until a replace, its price and quantity are those of its entry.
     """
 
     name = "order life"
-    depends_on = "§3.3, §3.4: states of an order, and which are final"
+    depends_on = "§2.7, §3.3, §3.4: figures and states of an order, and which are final"
 
     def __init__(self) -> None:
         super().__init__()
         self._views: dict[tuple[str, str], tuple[ReportedOrder, int]] = {}
 
     def order(self, fact: ReportedOrder, observed: ClientObservation) -> None:
-        if not fact.at:
+        filled = fact.id, fact.dialect, fact.cum_qty
+        contents: dict[Hashable, tuple[object, ...]] = {
+            fact.id: (fact.symbol, _is_buy(fact)),
+            filled: (fact.avg_px, fact.commission),
+        }
+        if fact.type == "ORDER_TYPE_LIMIT" and fact.state in _AS_ENTERED:
+            contents[(*filled, fact.state)] = fact.price, fact.order_qty, fact.leaves_qty
+        self.equal_everywhere(f"order {fact.id} with {fact.cum_qty} filled", contents, observed.n)
+        if fact.at:
+            self._follow(fact, observed)
+        else:
             self.cannot_tell += 1
-            return
+
+    past_order = order
+
+    def _follow(self, fact: ReportedOrder, observed: ClientObservation) -> None:
+        """Compare a view with the latest one so far."""
         key = fact.dialect, fact.id
         latest, line = self._views.setdefault(key, (fact, observed.n))
-        if latest is fact:
-            return
-        if (latest.symbol, latest.side) != (fact.symbol, fact.side):
-            self.contradict(
-                f"order {fact.id} is shown as {latest.side} {latest.symbol} and as {fact.side} "
-                f"{fact.symbol}",
-                [line, observed.n],
-            )
         if fact.at == latest.at:
             return
         self.applied += 1
@@ -91,14 +100,18 @@ class OrderLife(WitnessCheck):
                 [line, observed.n],
             )
 
-    past_order = order
+
+_DECIMALS = Decimal("0.0001")  # as many as the retail API shows
+# An order in these states has been filled, if anything, since it was entered or replaced.
+_AS_ENTERED = ("ORDER_STATE_NEW", "ORDER_STATE_PARTIALLY_FILLED")
 
 
 class ExecutionContent(WitnessCheck):
-    """Every report of an execution has the same content.
+    """Every report of an execution has the same content, on every surface and in every unit.
 
-    An execution may be reported twice (delivery is at least once). Names of orders, texts and trace
-    ids are not compared, because they may be hidden from some readers.
+    An execution may be reported twice (delivery is at least once). The surfaces are compared in
+    dollars and contracts, with four decimals, if the order names its scales. Names of accounts and
+    orders, and texts, are not compared, because they may be hidden from some readers.
     """
 
     name = "execution content"
@@ -106,16 +119,26 @@ class ExecutionContent(WitnessCheck):
 
     def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
         order = fact.order
-        content = (
-            *(fact.type, fact.last_shares, fact.last_px, fact.trade_id, fact.aggressor, fact.at),
-            *(order.id, order.symbol, order.side, order.cum_qty, order.leaves_qty, order.state),
+        words = (
+            *(fact.type, fact.trade_id, fact.aggressor, fact.unsolicited, fact.at),
+            *(order.id, order.symbol, _is_buy(order), order.state),
         )
-        first = self.first_content((order.dialect, fact.id), content, observed.n)
-        if first is not None and first[0] != content:
-            pairs = zip(first[0], content, strict=True)
-            differing = next(f"{before} or {now}" for before, now in pairs if before != now)
-            text = f"execution {fact.id} of order {order.id} is reported with {differing}"
-            self.contradict(text, [first[1], observed.n])
+        quantities = fact.last_shares, order.order_qty, order.cum_qty, order.leaves_qty
+        price = fact.last_px if fact.is_fill else 0
+        exact = *words, *quantities, fact.commission, price
+        key = order.dialect, fact.id, fact.commission is None
+        contents: dict[Hashable, tuple[object, ...]] = {key: exact}
+        if order.qty_scale and order.price_scale:
+            figures = [order.contracts(qty) for qty in quantities if fact.is_fill or qty]
+            unit = order.price_scale * order.qty_scale
+            amounts = [Decimal(it) / unit for it in (fact.commission or 0, order.commission)]
+            amounts = [amount.quantize(_DECIMALS, ROUND_HALF_EVEN) for amount in amounts]
+            contents[fact.id] = *words, *figures, *amounts, order.dollars(price)
+        self.equal_everywhere(f"execution {fact.id} of order {order.id}", contents, observed.n)
+
+
+def _is_buy(order: ReportedOrder) -> bool:
+    return order.side.endswith("BUY")
 
 
 class _Filled(NamedTuple):

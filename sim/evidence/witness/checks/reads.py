@@ -1,17 +1,19 @@
-"""Checks of repeated reads and repeated calls."""
+"""Checks of reads, calls and streams that come again."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 from sim.evidence.witness.check import WitnessCheck, short
 from sim.evidence.witness.facts import (
     ReportedBook,
+    ReportedExecution,
     ReportedInstrument,
     ReportedOrder,
     ReportedPosition,
 )
-from sim.evidence.witness.observation import ClientObservation
+from sim.evidence.witness.observation import ClientObservation, ObservedStream
 
 
 class ReadsGoOn(WitnessCheck):
@@ -90,10 +92,89 @@ class KeysMeanOne(WitnessCheck):
         if not answer:
             return
         rpc, request = observed.operation.rpc, repr(sorted(observed.request.items(), key=str))
-        first = self.first_content((observed.client, rpc, request), answer, observed.n)
-        if first is not None and first[0] != answer:
+        first = self.other_content((observed.client, rpc, request), answer, observed.n)
+        if first is not None:
             text = f"{rpc} with key {short(key)} gave {first[0]} and then {answer}"
             self.contradict(text, [first[1], observed.n])
+
+
+class RefusedChangesNothing(WitnessCheck):
+    """What was refused changed nothing: no execution bears the trace id of a refused call.
+
+    An execution that reports a rejection is no change. A failure (5xx) may come after the order was
+    handled, and so may the answer of an injected fault.
+    """
+
+    name = "refused changes nothing"
+    depends_on = "§7.1: statuses from 400 to 499 are final; §2.7: trace_id of an execution"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._refused: dict[str, tuple[str, int]] = {}
+        self._executed: dict[str, tuple[str, int]] = {}
+
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
+        trace = fact.trace_id.lstrip("0")
+        if trace and not fact.type.endswith("REJECTED"):
+            self._executed.setdefault(trace, (fact.id, observed.n))
+
+    def observation(self, observed: ClientObservation) -> None:
+        """Note a call that was refused."""
+        if observed.refused:
+            self._refused.setdefault(observed.refused, (observed.operation.rpc, observed.n))
+
+    def finish(self) -> None:
+        for trace, (rpc, line) in self._refused.items():
+            self.applied += 1
+            if trace in self._executed:
+                execution, later = self._executed[trace]
+                text = f"{rpc} was refused, but it caused execution {execution}"
+                self.contradict(text, [line, later])
+
+
+class Resumed(WitnessCheck):
+    """A stream that resumes from a token reports nothing that came before the token.
+
+    What came after the token it must not miss: see "nothing missed". An execution that was reported
+    both before and after the token is not judged: its frame came twice.
+    """
+
+    name = "resumed"
+    depends_on = "§6.2: resume_token replays what came after it"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tokens: dict[str, tuple[ObservedStream, int]] = {}
+        self._reported: dict[ObservedStream, list[tuple[str, int]]] = defaultdict(list)
+
+    def execution(self, fact: ReportedExecution, observed: ClientObservation) -> None:
+        stream = observed.stream
+        if stream is not None and stream.operation.rpc == "CreateDropCopySubscription":
+            self._reported[stream].append((fact.id, observed.n))
+
+    def observation(self, observed: ClientObservation) -> None:
+        """Note the token of a frame; its executions have been noted already."""
+        stream = observed.stream
+        if stream is not None and stream.operation.rpc == "CreateDropCopySubscription":
+            reported = self._reported[stream]
+            token = observed.body.get("resumeToken") if isinstance(observed.body, dict) else None
+            if token:
+                self._tokens.setdefault(token, (stream, len(reported)))
+
+    def finish(self) -> None:
+        for stream, reported in self._reported.items():
+            token = stream.request.get("resumeToken", "")
+            before, count = self._tokens.get(token, (stream, 0))
+            if before is stream or before.disturbed or stream.disturbed:
+                self.cannot_tell += bool(token)
+                continue
+            names = [name for name, _ in self._reported[before]]
+            older = {*names[:count]} - {*names[count:]}
+            for name, line in reported:
+                self.applied += 1
+                if name in older:
+                    text = f"execution {name} came before the token, but again after resuming"
+                    self.contradict(text, [line])
 
 
 _IDS = ("workflowId", "orderId", "id")

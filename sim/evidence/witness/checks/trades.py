@@ -6,6 +6,8 @@ from sim.evidence.witness.check import WitnessCheck
 from sim.evidence.witness.facts import Number, ReportedExecution, ReportedTrade
 from sim.evidence.witness.observation import ClientObservation
 
+TRADE_STATES = {"TRADE_STATE_NEW": 0, "TRADE_STATE_CLEARED": 1, "TRADE_STATE_BUSTED": 2}
+
 
 class OneTrade(WitnessCheck):
     """A trade has one price, one quantity, one aggressor, and an opposite side.
@@ -56,16 +58,14 @@ class TradeStates(WitnessCheck):
     name = "trade state"
     depends_on = "§2.7: a trade is reported again when its state changes; BUSTED is final"
 
-    _LATER = {"TRADE_STATE_NEW": 0, "TRADE_STATE_CLEARED": 1, "TRADE_STATE_BUSTED": 2}
-
     def trade(self, fact: ReportedTrade, observed: ClientObservation) -> None:
         asked = observed.request if observed.stream is not None else {}
         replays = asked.get("resumeToken") or asked.get("resumeTime")
-        if fact.state not in self._LATER or not fact.id or observed.on_disturbed_stream or replays:
+        if fact.state not in TRADE_STATES or not fact.id or observed.on_disturbed_stream or replays:
             self.cannot_tell += 1
             return
         key = fact.dialect, observed.stream_number, fact.id
-        self.goes_on(f"trade {fact.id}", key, fact.state, self._LATER, observed)
+        self.goes_on(f"trade {fact.id}", key, fact.state, TRADE_STATES, observed)
 
 
 def _terms(terms: tuple[Number, Number, str]) -> str:
