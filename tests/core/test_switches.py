@@ -17,7 +17,7 @@ from tests.api import test_exchange_funding as funding
 from tests.api import test_exchange_kyc_prefill as prefill
 from tests.api import test_exchange_participants as participants
 from tests.api import test_retail_rfqs as rfqs
-from tests.kit import PERSON, Desk, begin, order, streams
+from tests.kit import PERSON, Desk, begin, order, retail_order, streams
 
 HERE = Path(__file__).parents[1]
 
@@ -164,6 +164,15 @@ def life_of_a_token(world: Desk) -> object:
     return participants.bearing(world, token).post("/v1/trading/orders", json=body).status
 
 
+def life_that_an_issued_token_says(world: Desk) -> object:
+    return world.token(world.firm).json()["expires_in"]
+
+
+def order_that_costs_too_much_rests(world: Desk) -> object:
+    world.customer().post("/v1/orders", json=retail_order(world.quiet(), "BUY_LONG", 40, 90_000))
+    return bool(world.customer().read("/v1/orders/open", "orders"))
+
+
 def token_for_two_hours(world: Desk) -> object:
     return participants.grant(world, ttl_seconds=7200).status
 
@@ -213,6 +222,8 @@ TURNED: tuple[tuple[str, str, Callable[[Desk], object], object, object], ...] = 
     ("stream.resume_token_ttl", "1m", old_token, True, 3),
     ("report.stats_requires_participant", "true", statistics_without_a_participant, 200, 403),
     ("participant_token.life", "10m", life_of_a_token, 401, 200),
+    ("token.life", "1d", life_that_an_issued_token_says, 180, 86_400),
+    ("retail.shortfall", "trim", order_that_costs_too_much_rests, False, True),
     ("participant_token.life_max", "3h", token_for_two_hours, 400, 200),
     (
         "funding.participant_account_type",
