@@ -105,6 +105,4 @@ def _sim(
             out, err = running.communicate(timeout=within)
         except subprocess.TimeoutExpired:
             return None
-    if running.returncode < 0:
-        raise ToolError("The search was ended.")
     return subprocess.CompletedProcess(command, running.returncode, out, err)

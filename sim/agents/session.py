@@ -159,7 +159,7 @@ class AgentSession:
         self._running: dict[str, RunningExchange] = {}
         self._expired: set[str] = set()
         self._lock = threading.RLock()
-        self._searches: set[subprocess.Popen[str]] = set()
+        self._searches: dict[subprocess.Popen[str], bool] = {}  # and whether each was ended
         self._numbered = 0
 
     @contextmanager
@@ -171,14 +171,19 @@ class AgentSession:
 
     @contextmanager
     def search(self, running: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
-        """Know of a command for as long as it runs, and end it after that."""
-        self._searches.add(running)
+        """Know of a command for as long as it runs, and end it after that.
+
+        Raises ToolError if `stop` ended it.
+        """
+        self._searches[running] = False
         try:
             yield running
         finally:
-            self._searches.discard(running)
+            ended = self._searches.pop(running)
             running.kill()
             running.wait()
+        if ended:
+            raise ToolError("The search was ended.")
 
     def end_searches(self) -> int:
         """End the commands that run, unless others may have asked for them; their tool, which has
@@ -186,6 +191,7 @@ class AgentSession:
         """
         searches = [] if self.shared else [*self._searches]
         for running in searches:
+            self._searches[running] = True
             running.terminate()
         return len(searches)
 

@@ -83,7 +83,7 @@ def test_orders_portfolio_and_balances(order_service):
     assert positions[MARKET]["netPosition"] == "4"
     trades = {"limit": 1, "types": ["ACTIVITY_TYPE_TRADE"]}
     (trade,) = order_service("portfolio.activities", trades)["activities"]
-    assert (trade["trade"]["marketSlug"], trade["trade"]["price"]) == (MARKET, usd("0.50"))
+    assert (trade["trade"]["marketSlug"], trade["trade"]["price"]) == (MARKET, usd("0.5000"))
     fee = float(fill["commissionNotionalCollected"]["value"])
     balance = order_service("account.balances")["balances"][0]["currentBalance"]
     assert balance == pytest.approx(opening - 2.125 - fee)

@@ -433,7 +433,7 @@ def test_grpc_calls_pass_with_status_metadata_and_trailers(through):
     assert (book["plane"], book["request"]["path"]) == ("grpc", BOOK)
     assert book["request"]["body"] == {"symbol": symbol}
     assert book["answer"]["status"] == 0 and book["answer"]["body"]["symbol"] == symbol
-    assert unknown["answer"]["status"] == 5 and "nope" in unknown["answer"]["body"]
+    assert unknown["answer"]["status"] == 5 and "does not exist" in unknown["answer"]["body"]
     assert broken["answer"]["status"] == 3
 
 

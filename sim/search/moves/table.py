@@ -55,8 +55,8 @@ MOVES = {
     "batch": Move(repeats.batch, 0, _USERS),
     "setting": Move(repeats.setting, 0, _USERS),
     # ---- what was there before
-    "queue": Move(places.queue, 1, _USERS),
-    "cash": Move(places.cash, 1, _USERS),
+    "queue": Move(places.queue, 0, _USERS),
+    "cash": Move(places.cash, 0, _USERS),
     "session": Move(places.session, 0, _USERS),
     "takeover": Move(places.takeover, 0, _USERS),
     "secret": Move(places.secret, 0, ("firms",)),
