@@ -273,8 +273,6 @@ def open_grpc_channels() -> int:
     kinds = (grpc.Channel, *((grpc.aio.Channel,) if "grpc.aio" in sys.modules else ()))
     held = (each for each in gc.get_objects() if issubclass(type(each), kinds))  # not of proxies
     return sum(map(_is_open, held))
-        1 for thing in gc.get_objects() if issubclass(type(thing), kinds) and _is_open(thing)
-    )
 
 
 def _is_open(channel: Any) -> bool:
