@@ -455,46 +455,33 @@ def test_a_price_history_has_no_more_points_than_trades(gateway: GatewayWorld) -
 
 @pytest.mark.long
 def test_each_interval_reaches_as_far_back_as_its_name_says(gateway: GatewayWorld) -> None:
-    """With trades that are older than the longest; LIVE to the start of the game once it began."""
+    """Points are where trades were; LIVE reaches to the start of the game once it began."""
 
-    def stamps(symbol: str, interval: str, fidelity: int = 60) -> list[int]:
-        asked = {"symbol": symbol, "fixedInterval": interval, "fidelity": fidelity}
+    def stamps(symbol: str, interval: str) -> list[int]:
+        asked = {"symbol": symbol, "fixedInterval": interval, "fidelity": 1}
         answer = gateway.gateway.get("/v1/price-history", params=asked)
         assert answer.status == 200
         return [point["timestamp"] for point in answer.json()["history"]]
 
-    def reaches(symbol: str, interval: str, hours: int) -> None:
-        now = gateway.now // 1_000_000_000
-        assert stamps(symbol, interval) == [
-            second for second in range(now - hours * 3600, now + 1) if second % 3600 == 0
-        ], interval
-
-    for symbol in (WHOLE, FINE):
+    def trade(symbol: str) -> int:
         gateway.order(gateway.ann, symbol, BUY_YES, price="0.40", quantity=1)
         gateway.order(gateway.bob, symbol, SELL_YES, price="0.40", quantity=1)
-    began = gateway.now // 1_000_000_000
-    gateway.advance("30m")
-    assert len(stamps(WHOLE, "INTERVAL_LIVE", 1)) == 31, "an hour, which the trade is younger than"
-    gateway.advance("30m")
-    assert len(stamps(WHOLE, "INTERVAL_LIVE", 1)) == 61, "the game begins just now"
-    gateway.advance("3h")
-    assert stamps(WHOLE, "INTERVAL_LIVE") == [
-        second for second in range(began + 3600, began + 4 * 3600 + 1) if second % 3600 == 0
-    ]
-    reaches(FINE, "INTERVAL_LIVE", 1)
-    reaches(WHOLE, "INTERVAL_1H", 1)
-    for days in (2, 9, 30):
-        gateway.advance(f"{days}d")
-        for symbol in (WHOLE, FINE):
-            reaches(symbol, "INTERVAL_6H", 6)
-            reaches(symbol, "INTERVAL_1D", 24)
-            if days > 2:
-                reaches(symbol, "INTERVAL_1W", 7 * 24)
-            if days > 9:
-                reaches(symbol, "INTERVAL_1M", 30 * 24)
-    latest = stamps(WHOLE, "INTERVAL_1H", 1)[-1]
-    gateway.advance("59.999999999s")
-    assert stamps(WHOLE, "INTERVAL_1H", 1)[-1] == latest, "the next minute is not yet"
+        return gateway.now // 1_000_000_000
+
+    before = trade(WHOLE)
+    gateway.advance("70m")  # the game began after an hour
+    during = trade(WHOLE)
+    gateway.advance("2h")
+    assert stamps(WHOLE, "INTERVAL_LIVE") == [during - during % 60]
+    assert stamps(WHOLE, "INTERVAL_6H") == [at - at % 60 for at in (before, during)]
+    traded, age = trade(FINE), 0
+    hours = {"1H": 1, "6H": 6, "1D": 24, "1W": 168, "1M": 720}
+    for older in (0.5, 4.5, 15, 124, 336, 480):
+        gateway.advance(f"{older}h")
+        age += older
+        for name, reach in {**hours, "LIVE": 1}.items():
+            due = [traded - traded % 60] if age <= reach else []
+            assert stamps(FINE, f"INTERVAL_{name}") == due, (name, age)
     window = {"timestamp.startTimestamp": 0, "timestamp.endTimestamp": 2**40, "fidelity": 10**6}
     every = gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, **window})
     assert every.status == 200, "the first second of 1970 is a start like any other"
