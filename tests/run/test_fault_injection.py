@@ -163,7 +163,8 @@ def rpc(run: Run, _: object) -> object:
 
 def download(run: Run, _: object) -> object:
     client = rpc_trader(run.world)
-    return list(client.download("ReportAPI.DownloadOrders", wire.DownloadOrdersRequest()))
+    request = wire.DownloadPositionLedgerRequest(account=firm(run.sim).users[0].account)
+    return list(client.download("PositionAPI.DownloadPositionLedger", request))
 
 
 def subscription(operation: str) -> Call:

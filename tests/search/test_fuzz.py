@@ -65,7 +65,7 @@ def test_every_fuzzed_run_leaves_the_invariants_whole_and_its_journal_replays(si
 @pytest.mark.long
 def test_random_steps_open_streams_grpc_and_verifications():
     drawn: set[str] = set()
-    for seed in range(1, 11):
+    for seed in range(1, 15):
         scenario = with_random_steps(load_scenario("quickstart"), seed, 160)
         drawn |= {
             kind

@@ -163,7 +163,8 @@ def test_books_statistics_and_price_history_of_a_market_are_kept_45_days() -> No
             "timestamp.endTimestamp": at,
         }
         history = world.gateway.get("/v1/price-history", params=query).json()["history"]
-        return stats.get("lastTradePx") is not None, history[0]["timestamp"]
+        first = min((point["timestamp"] for point in history), default=at)
+        return stats.get("lastTradePx") is not None, first
 
     world.advance_to("2026-10-22T06:00:00-04:00")
     priced, first = view()

@@ -52,19 +52,19 @@ def test_p8_a_ladder_switched_on_for_one_account_covers_its_higher_shorts() -> N
     hold(world, "above-2", 10)
     hold(world, "above-3", -6)
     margin, power = balance(world, mine)
-    assert (margin, float(power) > 17) == ("0.00", True)
+    assert (margin, float(power) > 17) == ("0", True)
     world.simulation.snapshot("covered")
     hold(world, "above-1", -4)
-    assert balance(world, mine)[0] == "4.00"
+    assert balance(world, mine)[0] == "4"
     world.simulation.restore("covered")
-    assert balance(world, mine)[0] == "0.00"
+    assert balance(world, mine)[0] == "0"
 
 
 def test_p8_is_off_unless_asked_for() -> None:
     world = begin(LADDER.replace(", collateral_return: true", ""))
     hold(world, "above-2", 10)
     hold(world, "above-3", -6)
-    assert balance(world, world.account())[0] == "6.00"
+    assert balance(world, world.account())[0] == "6"
 
 
 def test_outcomes_of_the_default_world_say_how_they_hang_together() -> None:

@@ -51,7 +51,7 @@ def test_a_firm_learns_who_it_is_and_for_whom_it_may_act(world: Desk) -> None:
     client = world.partner
     users = client.get("/v1/users").json()["users"]
     assert users == [user.name for user in world.firm.users if user.tradable]
-    assert client.get("/v1/whoami").json()["firm"] == world.firm.id
+    assert client.get("/v1/whoami").json()["firm"] == world.firm.name
     assert world.exchange(world.firm, users[0]).get("/v1/whoami").json()["user"] == users[0]
     assert world.rpc_trader().call("UsersAPI.ListUsers", wire.ListUsersRequest()).users == users
 

@@ -384,7 +384,7 @@ def test_metadata_of_a_market_without_teams(traded: Traded) -> None:
         market["slug"]
         for event in traded.world.gateway.get("/v1/events", params={"limit": 500}).json()["events"]
         for market in event["markets"]
-        if not event["teams"] and market["active"] and not market["marketSides"][0]["team"]
+        if not event["teams"] and market["active"] and not market["marketSides"][0].get("team")
     ]
     slug = slugs[0]
     body = retail_order(traded.world.instrument(slug), "BUY_SHORT", 50)

@@ -86,7 +86,7 @@ def test_an_order_that_is_done_conflicts_with_any_further_wish(
     assert client.post(f"/v1/order/{placed}/cancel", json=body).status == 200
     wish = {**body, "quantity": 2} if verb == "modify" else body
     again = client.post(f"/v1/order/{placed}/{verb}", json=wish)
-    assert (again.status, again.json()["status"]) == (409, 409)
+    assert (again.status, again.json()["code"]) == (409, 9)
 
 
 def test_a_cancel_of_an_order_that_nobody_knows_leaves_sockets_alone(world: Desk) -> None:

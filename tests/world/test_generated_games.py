@@ -195,7 +195,7 @@ def test_a_game_that_has_expired_before_the_world_begins_is_over(season: Season)
     assert first.end_date is not None
     for late, over in ((-1, False), (0, True), (DAY, True)):
         event = GeneratedGames(Leagues(), 40, first.end_date + late).bare(first.slug)
-        assert (event.active, event.closed, event.ended, event.period) == (
+        assert (event.active, event.closed, bool(event.ended), event.period) == (
             not over,
             over,
             over,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from msgspec import Struct, UnsetType, field, json, structs
+from msgspec import UNSET, Struct, UnsetType, field, json, structs
 
 from sim.contract.contract import Plane
 from sim.core.model.events import Event, FaultInjected
@@ -269,7 +269,7 @@ class Close(Struct, frozen=True, tag="close"):
     web_socket_code: int = 1000
     rule: str = ""
     facts: Facts | UnsetType = NO_FACTS
-    resets: bool = False
+    resets: bool | UnsetType = UNSET
 
 
 class Post(Struct, frozen=True, tag="post"):

@@ -54,7 +54,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.inputs import Close, Disconnect, Effect, Outcome, OutcomeHandlers
@@ -220,12 +220,15 @@ class Hub:
         """End all connections of a plane at once, and the streams on them with it. GOAWAY lets
         streams go on.
         """
-        broken = RESET if how == "reset" else CLOSED
+        resets = how == "reset" or UNSET
+        broken = RESET if resets is True else CLOSED
         for stream in [*self._streams.values()] if how != "goaway" else ():
             if stream.web_socket is (plane == "retail") and plane in ("retail", "grpc"):
                 self._end(stream, Code.UNAVAILABLE, broken, _BY_OPERATOR)
         effects = [
-            structs.replace(effect, web_socket_code=ABNORMAL_CLOSURE, resets=how == "reset")
+            structs.replace(
+                effect, web_socket_code=ABNORMAL_CLOSURE, resets=how == "reset" or UNSET
+            )
             if isinstance(effect, Close) and plane == "retail"
             else effect
             for effect in self._take()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from typing import Any
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from sim.api.pipeline.inputs import Close, Effect, Send
 from sim.api.streams.feed import FeedContext, FeedStream, Outbox
@@ -176,7 +176,7 @@ class StreamFaults:
         for effect in self._outbox.take():
             if isinstance(effect, Close) and not revokes:
                 code = ABNORMAL_CLOSURE if broken else _close_code(action.status)
-                resets = action.effect == "reset"
+                resets = action.effect == "reset" or UNSET
                 effect = structs.replace(effect, web_socket_code=code, resets=resets)
             waiting.append(effect)
         return waiting

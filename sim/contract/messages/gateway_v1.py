@@ -446,10 +446,10 @@ class Event(Message, kw_only=True):
     active: bool = False  # open for trading
     closed: bool = False
     markets: list[Market] = []
-    game_id: Annotated[str, FieldRule(omit_empty=True)] = ""
+    game_id: Annotated[str, FieldRule(omit_by="gateway.unset_fields")] = ""
     live: bool | None = None
     ended: bool | None = None
-    score: Annotated[JsonObject | None, FieldRule(omit_empty=True)] = None
+    score: Annotated[JsonObject | None, FieldRule(omit_by="gateway.unset_fields")] = None
     period: str = ""  # "NS" before the game
     participants: Annotated[list[EventParticipant], FieldRule(until=parse_instant("2026-06-29"), kept_by="events.deprecated_fields")] = []
     teams: list[Team] = []
@@ -468,12 +468,12 @@ class Event(Message, kw_only=True):
     archived: Annotated[bool, FieldRule(until=parse_instant("2026-06-29"), kept_by="events.deprecated_fields")] = False
     featured: bool = False
     liquidity: float = 0.0  # dollars
-    volume: Annotated[float, FieldRule(omit_empty=True)] = 0.0  # dollars
+    volume: Annotated[float, FieldRule(omit_by="gateway.unset_fields")] = 0.0  # dollars
     open_interest: float = 0.0
-    volume_24hr: Annotated[float, FieldRule(omit_empty=True)] = 0.0
-    volume_1wk: Annotated[float, FieldRule(omit_empty=True)] = 0.0
-    volume_1mo: Annotated[float, FieldRule(omit_empty=True)] = 0.0
-    volume_1yr: Annotated[float, FieldRule(omit_empty=True)] = 0.0
+    volume_24hr: Annotated[float, FieldRule(omit_by="gateway.unset_fields")] = 0.0
+    volume_1wk: Annotated[float, FieldRule(omit_by="gateway.unset_fields")] = 0.0
+    volume_1mo: Annotated[float, FieldRule(omit_by="gateway.unset_fields")] = 0.0
+    volume_1yr: Annotated[float, FieldRule(omit_by="gateway.unset_fields")] = 0.0
     subcategory: str = ""
     series_slug: str = ""
     series: Annotated[EventSeries | None, FieldRule(omit_empty=True)] = None

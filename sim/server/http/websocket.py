@@ -118,7 +118,7 @@ async def _write(
         while not isinstance(frame := await stream.take(), Close):
             await socket.send_frame(frame, WSMsgType.TEXT)
         if frame.web_socket_code == ABNORMAL_CLOSURE:
-            if frame.resets:
+            if frame.resets is True:
                 reset_connection(request)
             elif request.transport is not None:
                 request.transport.close()

@@ -250,7 +250,7 @@ def _identity(person: Person) -> Iterator[Row]:
     me, users, accounts = (
         item.json() for item in (answer, x.get("/v1/users"), x.get("/v1/accounts"))
     )
-    output = {"name": me["userDisplayName"], "firm": me["firm"]}
+    output = {"name": me["userDisplayName"], "firm": me["firm"].removeprefix("firms/")}
     yield Row("whoami", "identity", me["user"], "whoami", output)
     position = users["users"].index(user)
     output = {"name": users["displayNames"][position], "firm": users["firms"][position]}

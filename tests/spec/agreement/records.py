@@ -200,7 +200,7 @@ def _unary(surfaces: Surfaces, person: Person) -> Iterator[Row]:
     body = printed("PositionAPI.GetAccountBalance", balance)
     yield Row("gRPC balance", "balance", person.account, "exchange", body)
     me = printed("AccountsAPI.GetWhoAmI", wire.GetWhoAmIRequest())
-    text = {"name": me["userDisplayName"], "firm": me["firm"]}
+    text = {"name": me["userDisplayName"], "firm": me["firm"].removeprefix("firms/")}
     yield Row("gRPC whoami", "identity", me["user"], "whoami", text)
 
 
