@@ -226,9 +226,7 @@ class Hub:
             if stream.web_socket is (plane == "retail") and plane in ("retail", "grpc"):
                 self._end(stream, Code.UNAVAILABLE, broken, _BY_OPERATOR)
         effects = [
-            structs.replace(
-                effect, web_socket_code=ABNORMAL_CLOSURE, resets=how == "reset" or UNSET
-            )
+            structs.replace(effect, web_socket_code=ABNORMAL_CLOSURE, resets=resets)
             if isinstance(effect, Close) and plane == "retail"
             else effect
             for effect in self._take()
