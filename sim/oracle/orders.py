@@ -37,7 +37,8 @@ class OrderRules:
         self._exchange = hearing.exchange
         self._calls = OrderCalls(hearing)
         self._queue = WaitingRequests(hearing)
-        self._results: dict[tuple[str, str], tuple[Document, str | None]] = {}  # by key (M25)
+        # What a key was used for first, and its result (M25); None if a fault disturbed that
+        self._results: dict[tuple[str, str], tuple[Document, str | None] | None] = {}
         self._sides: list[NaiveOrder] = []  # of a cross whose second side is still to come
 
     def after_input(self, observed: ObservedInput) -> None:
@@ -49,6 +50,8 @@ class OrderRules:
         requests, changes = self._calls.requests(observed), self._calls.changes(observed)
         if self._calls.disturbed(observed):
             self._hearing.undecided("an injected fault")
+            if (observed.message or {}).get("idempotency_key"):
+                self._results.setdefault(_key(observed), None)  # it may have been handled
             return
         if observed.input.get("action"):
             return
@@ -356,7 +359,7 @@ class OrderRules:
     def _repeated(self, observed: ObservedInput) -> bool:
         """Judge an order whose key was used before: one key has one result (M25, S2.7-3)."""
         message, operation = observed.message or {}, observed.operation
-        key = f"{operation} {observed.out.get('caller', '')}", message["idempotency_key"]
+        key = _key(observed)
         name, rule = ("orderId", "S2.7-3") if operation == INSERT else ("fundingRequestId", "M25")
         body = {name: value for name, value in message.items() if name != "idempotency_key"}
         accepted = not observed.code and isinstance(observed.answer, dict)
@@ -365,7 +368,11 @@ class OrderRules:
                 request_id = (observed.answer or {}).get(name)
                 self._results[key] = body, request_id
             return False
-        former, result = self._results[key]
+        earlier = self._results[key]
+        if earlier is None:
+            self._hearing.undecided("an injected fault")
+            return True
+        former, result = earlier
         answer = (observed.answer or {}).get(name)
         expected = (0, result) if former == body else (6, None)
         if observed.code not in (3, 5, expected[0]) or (accepted and answer != expected[1]):
@@ -377,3 +384,9 @@ class OrderRules:
 def _own(rule: str) -> bool:
     """Return whether a rule is one by which orders are refused, and not the call."""
     return rule[:1] in ("M", "P") or rule.startswith(("S3.1", "S2.8", "S7.1-1", "L18", "T3"))
+
+
+def _key(observed: ObservedInput) -> tuple[str, str]:
+    """Return for what an idempotency key stands: one operation of one caller."""
+    key: str = (observed.message or {})["idempotency_key"]
+    return f"{observed.operation} {observed.out.get('caller', '')}", key
