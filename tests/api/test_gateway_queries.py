@@ -331,7 +331,7 @@ def test_events_of_leagues_and_sports(evening: Evening) -> None:
     for path, names in paths:
         mine = [row for row in open_events if row["subcategory"] in names]
         for kind, games in (("", True), ("sport", True), ("futures", False)):
-            rows = [row for row in mine if ("gameId" in row) == games]
+            rows = [row for row in mine if bool(row.get("gameId")) == games]
             observed += len(rows)
             query = {"type": kind} if kind else {}
             answer = evening.read(f"{path}/events", **query)
@@ -343,7 +343,7 @@ def test_events_of_leagues_and_sports(evening: Evening) -> None:
             )
             assert (answer["section"], answer["sectionTitle"]) == ("general", "All")
         trending = evening.read(f"{path}/events", section="trending")
-        games = [row for row in mine if "gameId" in row]
+        games = [row for row in mine if row.get("gameId")]
         assert (trending["section"], trending["sectionTitle"]) == ("trending", "Trending")
         assert slugs(trending["events"]) == ordered(games, [EVENT_KEYS["volume"]], True)
         if games:

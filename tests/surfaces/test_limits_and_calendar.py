@@ -290,9 +290,9 @@ def test_what_a_release_announces_is_what_the_interface_does() -> None:
         begin(start=f"{effective[67]}T00:00:00-04:00").simulation.engine, "maintenance"
     )
     assert windows["maintenance"][0]["begins"] == f"{effective[67]}T06:00:00Z"  # type: ignore[index]
-    shown = {80: "2026-09-17"}  # markets show a coefficient before it is charged
+    displayed = {80: "2026-09-17"}  # markets show a coefficient before it is charged
     for number, before, after in ((64, 0.05, 0.06), (80, 0.06, 0.0695)):
-        start = parse_instant(f"{shown.get(number, effective[number])}T00:00:00-04:00")
+        start = parse_instant(f"{displayed.get(number, effective[number])}T00:00:00-04:00")
         for moment, coefficient in ((start - minutes(1), before), (start, after)):
             markets = (
                 begin(start=format_instant(moment))
