@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -223,7 +224,7 @@ class Journey:
         request = cash.CreateCashMovementRequest(idempotency_key="demo-1", transfer=transfer)
         moved = await self.rpc("CashMovementService.CreateCashMovement", request)
         self.say("partner", "gRPC CreateCashMovement: $500.00", moved.cash_movement.workflow_id)
-        self.say("partner", "reads the balance", f"${await self.balance()}")
+        self.say("partner", "reads the balance", f"${Decimal(await self.balance()):.2f}")
 
     async def balance(self) -> str:
         query = {"name": self.account, "currency": "USD"}

@@ -124,7 +124,7 @@ def test_every_event_says_when_it_starts() -> None:
         ]:
             kinds.add(event["category"])
             assert event["startTime"] is not None, event["slug"]
-            if event["category"] != "crypto" and "gameId" not in event:
+            if event["category"] != "crypto" and not event.get("gameId"):
                 assert event["startTime"] == event["endDate"]
     assert {"sports", "politics", "crypto"} <= kinds
 
