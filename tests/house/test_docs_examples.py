@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -114,6 +115,7 @@ def test_the_relay_lets_a_browser_open_both_sockets(
     (tmp_path / "ready.json").write_text(json.dumps(exchange.ready))
     monkeypatch.setenv("SIM_READY_FILE", str(tmp_path / "ready.json"))
     monkeypatch.setenv("SIM_RETAIL", exchange.retail)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")  # `sim`
     names: dict[str, Any] = {}
     exec(compile(script, "relay", "exec"), names)
 

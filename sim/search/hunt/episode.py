@@ -107,8 +107,6 @@ class Episode:
                     break
                 if self.result.wrong:
                     break
-            if not self.result.over and not self.result.wrong:
-                self._move(DrawnMove("everything", self._simulation.seq))
             if not self.result.over:
                 self._end()
         self.result.inputs = self._simulation.seq - before

@@ -27,7 +27,7 @@ from sim.search.hunt.agreement import QUESTIONS
 from sim.search.hunt.live_moves import LIVE_MOVES
 from sim.search.moves.table import MOVES
 
-LENGTH = 16  # moves in a sequence
+LENGTH = 16  # moves in a sequence, before the reads at its end
 # Gaps before a move. A negative one is not a span, but a number of due instants to pass first.
 GAPS: tuple[Span, ...] = (
     *(0,) * 40,
@@ -65,13 +65,14 @@ def groups() -> tuple[tuple[str, ...], ...]:
 
 
 def random_sequence(choices: RandomStream) -> list[DrawnMove]:
-    """Return a sequence of random moves."""
-    return [
+    """Return a sequence of random moves. The last one reads what the others left behind."""
+    moves = [
         DrawnMove(
             choices.choice(choices.choice(groups())), choices.bits() >> 1, choices.choice(GAPS)
         )
         for _ in range(LENGTH)
     ]
+    return [*moves, DrawnMove("everything", choices.bits() >> 1)]
 
 
 def _kinds_of(operation: Operation) -> Iterator[str]:
