@@ -439,7 +439,8 @@ class AccessRules:
             self._hearing.disagree("R5", str(body), str(answer), sentence)
         headers = {name.lower(): value for name, value in observed.headers}
         seconds = str(max(1, ceil(refusal.wait / NS_PER_S)))
-        if call.plane != "grpc" and headers.get("retry-after") != seconds:
+        silent = call.plane == "grpc" or self._hearing.quirk("retry_after_missing")
+        if not silent and headers.get("retry-after") != seconds:
             reported = headers.get("retry-after", "none")
             sentence = f"{_address(observed)} has Retry-After {reported}, and room in {seconds} s"
             self._hearing.disagree("R4", seconds, reported, sentence)

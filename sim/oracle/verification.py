@@ -76,6 +76,7 @@ class VerificationRules:
         self._webhooks = WebhookRules(hearing)
         self._cases: dict[str, PersonCase] = {}
         self._prefills: dict[str, Document] = {}
+        self._doubtful: set[str] = set()  # whose prefill a fault disturbed
         cases, prefills = hearing.exchange.beginning.people
         for key, row in cases["cases"].items():
             case = self._cases[key] = PersonCase(row["stage"], row["application"]["ssn"])
@@ -129,7 +130,8 @@ class VerificationRules:
             case = self._cases[key] = PersonCase("", str(observed.request.get("ssn")))
             case.after_document = self._outcome(observed.request)[1]
             case.due = [(stage, observed.now, observed.now)]
-        self._prefills.pop(key, None)
+        user = _value(observed.request, "user_id") or _value(observed.request, "external_id")
+        self._doubtful.add(f"{observed.out.get('caller', '')}|{user}")
 
     # ---- starts
 
@@ -265,6 +267,7 @@ class VerificationRules:
     def _prefill_started(self, observed: ObservedInput, key: str) -> None:
         """A prefill sends a code (K14)."""
         request = observed.request
+        self._doubtful.discard(key)
         self._prefills[key] = {
             "phone": str(_value(request, "phone_number")).lstrip("+"),
             "date_of_birth": _value(request, "date_of_birth"),
@@ -277,6 +280,9 @@ class VerificationRules:
     def _code_submitted(self, observed: ObservedInput, key: str) -> None:
         """A code is good for a while, once, and for a few attempts (K14)."""
         prefill, code = self._prefills.get(key), str(observed.request.get("otp"))
+        if key in self._doubtful:
+            self._hearing.undecided("an injected fault")
+            return
         if observed.code == 3:
             return
         if code.startswith("sealed:"):
