@@ -24,6 +24,7 @@ class Waiting(NamedTuple):
 
     order_id: str
     participant: str
+    symbol: str
     asked: OrderRequest | OrderChange | None
     received: Instant
     due: Instant
@@ -52,20 +53,24 @@ class WaitingRequests:
         waits = span(event["facts"]["waits"])
         order_id = event["subject"].removeprefix("order/")
         latency: Span = self._hearing.exchange.assumed("engine.latency")
-        before = [each.due for each in self._waiting if each.participant == participant]
+        exchange = self._hearing.exchange
+        order = exchange.orders.get(order_id) or exchange.received.get(order_id)
+        symbol = order.symbol if order else ""
+        owner = participant, symbol
+        before = [each.due for each in self._waiting if (each.participant, each.symbol) == owner]
         due = max([received + latency, *before])
         faults = [each for each in self._hearing.observed.events if each["event"] == "FaultStruck"]
         if received + waits != due and not (faults and received + waits > due):
             sentence = f"{order_id} waits {waits} ns for the engine, not {due - received}"
             self._hearing.disagree("M36", f"{due - received}", f"{waits}", sentence)
-        self._waiting.append(Waiting(order_id, participant, asked, received, received + waits))
+        self._waiting.append(Waiting(order_id, *owner, asked, received, received + waits))
 
     def take(self, order_id: str, kind: type[OrderRequest] | type[OrderChange]) -> Waiting | None:
         """Take the oldest request about an order, and judge whether its turn has come (M35)."""
         for each in self._waiting:
             if each.order_id == order_id and isinstance(each.asked, (kind, type(None))):
                 earlier = [other for other in self._waiting if other.due < each.due]
-                earlier = [other for other in earlier if other.participant == each.participant]
+                earlier = [other for other in earlier if other[1:3] == each[1:3]]
                 now = self._hearing.exchange.now
                 if earlier or each.due != now:
                     sentence = f"{order_id} was processed at {now}, due at {each.due}"
