@@ -64,7 +64,7 @@ export const RULES = {
   M32: "A replaced order whose new price crosses trades at once. REPLACED is a working state.",
   M33: "A failed replace leaves the order unchanged. Fields that are left out keep their values.",
   M34: "Cancelling a finished order is a conflict; cancelling an unknown one is not found.",
-  M35: "Requests of a participant are processed in order of arrival. A cancel may arrive before the acknowledgement.",
+  M35: "Requests of a participant on one instrument are processed in order of arrival. A cancel may arrive before the acknowledgement.",
   M36: "PENDING_NEW, PENDING_REPLACE and PENDING_CANCEL are visible while the engine is late. Switch engine.latency",
   M37: "A request that waited more than five seconds for the engine is rejected; a cancel never is.",
   M38: "A list has 1 to 20 entries. A malformed list fails as a whole; otherwise each entry is processed on its own.",
