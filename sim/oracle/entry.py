@@ -258,7 +258,7 @@ def sized(exchange: NaiveExchange, market: Market, order: NaiveOrder) -> Iterato
     market_type = order.type == MARKET_TO_LIMIT
     if market_type and exchange.assumed("risk.require_reference_price"):
         if market.reference is None and not market.settlement:
-            yield OrderRefusal("M11", reason=EXCHANGE_OPTION, others=("M10",))
+            yield OrderRefusal("M11", reason=EXCHANGE_OPTION)
     if order.cash_qty:
         order.qty, swept = bought(market, order)
         order.price = swept if market_type else order.price

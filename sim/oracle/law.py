@@ -139,6 +139,8 @@ class Law:
             held.changed = event["at"]
         elif event["event"] == "CashMoved":
             self.exchange.account(event["account"]).cash = event["after"]
+        elif event["event"] == "Traded" and event["state"] == 1:
+            self.exchange.market(event["symbol"]).reference = event["price"]
         elif event["event"] == "StateChanged":
             self.exchange.market(event["symbol"]).state = event["state"]
         elif event["event"] == "MaintenanceChanged":

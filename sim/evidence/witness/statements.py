@@ -212,7 +212,8 @@ def _positions(message: type[Message], value: dict[str, Any], client: str) -> St
     if position.dialect == "retail":
         symbol = (value.get("marketMetadata") or {}).get("slug", "")
         position = replace(position, account=client, symbol=symbol)
-    yield "position", position
+    if position.symbol:  # markets without a name cannot be told apart
+        yield "position", position
 
 
 def _cash(message: type[Message], value: dict[str, Any], client: str) -> Stated:
