@@ -141,7 +141,7 @@ def _peeled(hint: Any) -> tuple[Any, tuple[Any, ...]]:
 def always_written(
     cls: type[Message], field: Field, switches: frozenset[str] = frozenset()
 ) -> bool:
-    """Whether a surface that writes unset fields has this one in every answer, under switches."""
+    """Whether every answer contains the field, set or not, while `switches` are on."""
     if field.written_by in switches:
         return True
     omitted = field.omit_empty or field.omit_by in switches

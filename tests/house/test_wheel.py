@@ -116,7 +116,7 @@ def test_tests_of_users_import_what_they_use(installed: Run) -> None:
 import sim.testing
 from sim import Simulation, load_scenario
 from importlib.metadata import entry_points
-assert [one for one in entry_points(group="pytest11") if one.value == "sandbox_exchange_pytest"]
+assert "sandbox_exchange_pytest" in {plugin.value for plugin in entry_points(group="pytest11")}
 print(Simulation(load_scenario("quickstart"), seed=7).digest[:8])
 """
     assert installed("python", "-c", script).stdout.strip()

@@ -45,9 +45,10 @@ class _LedgerEntry(NamedTuple):
 
 
 class _Claim(NamedTuple):
-    """Something that entries from `low` to `high` show, if all are known: everything of one of some
-    `ways`. What was read is among the values that they leave, and that before them, what was booked
-    among the amounts that they move.
+    """Something that the entries from `low` to `high` show, once all of them are known.
+
+    Each of `ways` is a list of values, and one way must be found whole: values that were read among
+    the balances before and after each entry, values that were booked among the amounts.
     """
 
     low: Any
